@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulator's engine: loads gfx950 code objects into simulated memory and runs launches. The HIP library
+// in sim/hip is its only client.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace zyfa::sim {
+
+enum class AllocationKind : std::uint8_t { device, host_pinned, managed, code, kernarg };
+
+struct Allocation {
+    std::uint64_t address = 0, size = 0;
+    AllocationKind kind = AllocationKind::device;
+    int device = 0;
+    std::uint64_t serial = 0; ///< the n-th allocation of this process
+    bool freed = false;       ///< kept for reports of use after free
+};
+
+/// One address space for all devices and the host: a simulated device address is the host address of the byte
+/// behind it, backed on demand. Allocations lie apart with unmapped red zones between them. Thread-safe.
+class Memory {
+  public:
+    Memory();
+    ~Memory();
+    /// Address, aligned to at least 256 bytes; 0 if the nominal size is exhausted.
+    std::uint64_t allocate(std::uint64_t size, AllocationKind kind, int device);
+    /// Host memory that becomes visible to devices (hipHostRegister).
+    void adopt(std::uint64_t address, std::uint64_t size, AllocationKind kind, int device);
+    bool release(std::uint64_t address);
+    /// Live allocation holding the address; null otherwise. The pointer stays valid until the allocation is
+    /// released.
+    const Allocation* find(std::uint64_t address) const;
+    /// For reports: the nearest allocation, live or freed.
+    const Allocation* nearest(std::uint64_t address) const;
+    std::uint64_t used(int device) const;
+
+  private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+    friend class MemoryView;
+};
+
+struct KernelArgument {
+    std::string name, value_kind; ///< "global_buffer", "by_value", "hidden_block_count_x", ...
+    std::uint32_t offset = 0, size = 0;
+};
+
+/// One kernel of a loaded code object: descriptor and metadata.
+struct Kernel {
+    std::string name;
+    std::uint64_t descriptor_address = 0, entry = 0; ///< simulated addresses
+    std::uint32_t rsrc1 = 0, rsrc2 = 0, rsrc3 = 0;
+    std::uint16_t properties = 0, kernarg_preload = 0;
+    std::uint32_t static_lds = 0, scratch = 0, kernarg_size = 0;
+    std::uint32_t vgprs = 0, agprs = 0, sgprs = 0, max_workgroup_size = 1024;
+    std::vector<KernelArgument> arguments;
+};
+
+struct Variable {
+    std::string name;
+    std::uint64_t address = 0, size = 0;
+};
+
+/// A code object in simulated memory, predecoded.
+class CodeObject {
+  public:
+    /// Throws std::runtime_error that says what is wrong with the ELF or that its target is not gfx950.
+    static std::shared_ptr<CodeObject> load(Memory& memory, std::span<const std::byte> elf, int device);
+    virtual ~CodeObject() = default;
+    virtual const Kernel* kernel(const std::string& name) const = 0;
+    virtual std::vector<const Kernel*> kernels() const = 0;
+    virtual const Variable* variable(const std::string& name) const = 0;
+};
+
+struct DeviceConfig {
+    int ordinal = 0;
+    std::uint32_t compute_units = 256, xcds = 8, simds = 4;
+    double clock_ghz = 2.4; ///< shader clock of the cost model (paper Table I: maximum)
+    std::uint64_t seed = 0; ///< 0: fixed order
+    unsigned threads = 0;   ///< host threads; 0: hardware_concurrency
+};
+
+struct Launch {
+    std::shared_ptr<CodeObject> code;
+    const Kernel* kernel = nullptr;
+    std::array<std::uint32_t, 3> grid{1, 1, 1};  ///< workgroups
+    std::array<std::uint32_t, 3> block{1, 1, 1}; ///< work-items
+    std::uint32_t dynamic_lds = 0;
+    std::span<const std::byte> kernarg; ///< copied before run() returns control
+};
+
+/// Why a launch stopped. The text holds kernel, PC, disassembly, wave and lane, and the allocation.
+struct Fault {
+    std::string kind; ///< "unknown instruction", "global memory fault", "lds out of bounds", "hang", ...
+    std::string text;
+};
+
+struct LaunchResult {
+    std::optional<Fault> fault;
+    std::uint64_t instructions = 0; ///< wave instructions executed (an MFMA counts once)
+    double cycles = 0;              ///< modelled shader cycles of the whole launch
+    double seconds = 0;             ///< cycles / clock
+};
+
+class Engine {
+  public:
+    Engine(Memory& memory, DeviceConfig config);
+    ~Engine();
+    /// Runs a launch to its end on this thread and its helpers. Launches of one engine run one at a time.
+    LaunchResult run(const Launch& launch);
+    const DeviceConfig& config() const noexcept;
+
+  private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace zyfa::sim

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Enumerate, assemble, gate, time, choose. Writes to a MeasurementSink; does not know the cache.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/measurement.hpp"
+#include "jit/assembler.hpp"
+#include "runtime/runtime.hpp"
+#include "templates/template.hpp"
+
+namespace zyfa::tuner {
+
+/// Receives each candidate's measurement as soon as it exists, so that nothing measured is lost.
+class MeasurementSink {
+  public:
+    virtual ~MeasurementSink() = default;
+    virtual void measured(const Measurement& measurement) = 0;
+};
+
+/// Inputs to tune on: host tensors in the problem's strides. Empty: seeded Gaussian of SD 0.1 (paper Section
+/// V-B).
+struct TuningInputs {
+    std::vector<std::byte> q, k, v;
+    std::string profile = "gaussian";
+};
+
+struct Options {
+    double budget_s = 3.0;        ///< wall clock; 0: unlimited
+    std::uint32_t gate_rows = 48; ///< sampled rows per candidate
+    std::uint32_t repeats = 3;    ///< timed blocks per candidate
+    double tie = 0.01;            ///< relative difference below which the default schedule stays
+    std::optional<std::vector<Schedule>> candidates; ///< instead of the whole space; the default is added
+    std::function<void(const std::string&, std::size_t, std::size_t)> progress; ///< (what, done, of)
+};
+
+struct Outcome {
+    Schedule schedule;
+    templates::Kernel kernel;
+    jit::CodeObject code_object;
+    Evidence evidence;
+    std::vector<Measurement> measurements;
+    std::uint64_t assembled = 0, gated = 0, timed = 0;
+    double instantiate_ms = 0, assemble_ms = 0, gate_ms = 0, tune_ms = 0;
+};
+
+Outcome tune(const std::shared_ptr<runtime::Runtime>& runtime, int device, jit::Assembler& assembler,
+             const Problem& problem, const TuningInputs& inputs, const Options& options,
+             MeasurementSink& sink);
+
+} // namespace zyfa::tuner
