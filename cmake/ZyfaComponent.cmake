@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # zyfa_component(NAME [SOURCES...] [PUBLIC libs] [PRIVATE libs]): one folder's static library.
 # zyfa_executable(TARGET): what every executable of the project needs.
+# zyfa_install_executable(TARGET): installs it so that it does not depend on the build tree.
 # zyfa_tests(FOLDER LIBS...): one doctest executable from the *_test.cpp of the current folder.
 add_library(zyfa_flags INTERFACE)
 target_compile_options(zyfa_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
@@ -20,8 +21,35 @@ function(zyfa_component name)
   target_link_libraries(zyfa_${name} PUBLIC zyfa_flags ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
 endfunction()
 
+# An executable that is to load AMD's libraries on a system with an older C library starts with the loader that
+# lies beside them, and takes its libraries from there first, from the system otherwise. DT_RPATH, not DT_RUNPATH:
+# it has to hold for the dependencies of dependencies (libLLVM's libstdc++) too. At link time those dependencies
+# are resolved against the system's C library, which lacks some of their symbol versions: hence the leniency about
+# symbols of shared libraries; those of our own objects are still checked.
 function(zyfa_executable target)
   target_link_libraries(${target} PRIVATE zyfa_flags)
+  if(ZYFA_PRIVATE_LOADER)
+    target_link_options(${target} PRIVATE
+      -Wl,--dynamic-linker=${ZYFA_PRIVATE_LOADER}
+      -Wl,--disable-new-dtags
+      -Wl,--unresolved-symbols=ignore-in-shared-libs)
+    set_property(TARGET ${target} APPEND PROPERTY BUILD_RPATH
+      ${ZYFA_ROCM_LIBRARY_DIR} /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE} /lib/${CMAKE_LIBRARY_ARCHITECTURE} /usr/lib)
+  endif()
+endfunction()
+
+# The loader's path is fixed when an executable is linked, so that what is installed is linked once more, from the
+# same objects, for the system's own loader. (It then assembles through LLVM where comgr needs the newer one.)
+function(zyfa_install_executable target)
+  if(NOT ZYFA_PRIVATE_LOADER)
+    install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    return()
+  endif()
+  add_executable(${target}_installed $<TARGET_OBJECTS:${target}>)
+  target_link_libraries(${target}_installed PRIVATE $<TARGET_PROPERTY:${target},LINK_LIBRARIES>)
+  set_target_properties(${target}_installed PROPERTIES OUTPUT_NAME ${target}
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/for-install)
+  install(TARGETS ${target}_installed RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
 function(zyfa_tests folder)

@@ -29,7 +29,7 @@ enum class Mode : std::uint8_t {
     tune,     ///< tune on a miss, within the wall-clock budget, and store the winner
     must_hit, ///< a miss is an error that names the key
 };
-const char* to_string(Mode mode) noexcept;
+ZYFA_API const char* to_string(Mode mode) noexcept;
 
 struct AttentionArgs {
     TensorView q, k, v, o;
@@ -47,7 +47,7 @@ struct AttentionArgs {
 /// O = softmax(softmax_scale * Q K^T + mask) V, asynchronously on `args.stream`, through the process-wide
 /// Context. A row that sees no key gives O = 0 and LSE = -inf. Throws Error before any launch. (Paper Section
 /// II-B.)
-void attention(const AttentionArgs& args);
+ZYFA_API void attention(const AttentionArgs& args);
 
 } // namespace v0
 } // namespace zyfa

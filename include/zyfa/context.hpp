@@ -16,7 +16,7 @@ inline namespace v0 {
 /// Everything here has an environment variable of the same meaning that is read once, when options are made
 /// by `from_environment`: ZYFA_DEVICE, ZYFA_HIP_LIBRARY, ZYFA_COMGR_LIBRARY, ZYFA_CACHE_DIR,
 /// ZYFA_CACHE_LAYERS, ZYFA_MODE, ZYFA_LOG.
-struct ContextOptions {
+struct ZYFA_API ContextOptions {
     std::string device =
         "auto";              ///< "auto" (real GPUs only), "sim", or an ordinal. Never falls to sim silently.
     std::string hip_library; ///< path; empty: search
@@ -32,7 +32,7 @@ struct ContextOptions {
 
 /// Where a kernel came from.
 enum class CacheResult : std::uint8_t { off, hit, miss };
-const char* to_string(CacheResult result) noexcept;
+ZYFA_API const char* to_string(CacheResult result) noexcept;
 
 /// Counts since the context was made.
 struct Counters {
@@ -66,7 +66,7 @@ struct DeviceSummary {
     bool simulated = false;
 };
 
-class Context {
+class ZYFA_API Context {
   public:
     explicit Context(ContextOptions options = ContextOptions::from_environment());
     ~Context();
@@ -97,8 +97,8 @@ class Context {
 };
 
 /// On the process-wide context.
-Explanation prepare(const Problem& problem, int device = 0);
-Explanation explain(const Problem& problem, int device = 0);
+ZYFA_API Explanation prepare(const Problem& problem, int device = 0);
+ZYFA_API Explanation explain(const Problem& problem, int device = 0);
 
 } // namespace v0
 } // namespace zyfa

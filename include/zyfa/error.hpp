@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "zyfa/export.hpp"
+
 namespace zyfa {
 inline namespace v0 {
 
@@ -22,9 +24,9 @@ enum class ErrorCode {
 };
 
 /// Short stable name, e.g. "invalid_argument".
-const char* to_string(ErrorCode code) noexcept;
+ZYFA_API const char* to_string(ErrorCode code) noexcept;
 
-class Error : public std::runtime_error {
+class ZYFA_API Error : public std::runtime_error {
   public:
     /// `argument` is the name of the argument at fault as the caller wrote it ("q.strides[2]"), or empty.
     Error(ErrorCode code, std::string argument, const std::string& message);

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "zyfa/export.hpp"
+
 namespace zyfa {
 inline namespace v0 {
 
@@ -26,7 +28,7 @@ struct Strides {
 };
 
 /// What is to be computed, validated and canonical: no pointers, no device. Every field counts.
-struct Problem {
+struct ZYFA_API Problem {
     DType dtype = DType::bf16; ///< of q, k and v; o is BF16, lse FP32
     std::int64_t batch = 1, heads_q = 1, heads_kv = 1, seq_q = 1, seq_kv = 1, dim_qk = 128, dim_v = 128;
     Mask mask = Mask::causal;
@@ -48,10 +50,10 @@ struct Problem {
 };
 
 /// One line for people: "bf16 causal B=1 Hq=8 Hkv=2 Sq=4096 Skv=4096 d=128".
-std::string to_string(const Problem& problem);
-const char* to_string(DType dtype) noexcept;
-const char* to_string(Mask mask) noexcept;
-const char* to_string(Probability probability) noexcept;
+ZYFA_API std::string to_string(const Problem& problem);
+ZYFA_API const char* to_string(DType dtype) noexcept;
+ZYFA_API const char* to_string(Mask mask) noexcept;
+ZYFA_API const char* to_string(Probability probability) noexcept;
 
 } // namespace v0
 } // namespace zyfa
