@@ -41,6 +41,9 @@ struct Measurement {
     std::uint32_t gate_rows = 0;
 };
 
+std::string to_json(const Measurement& measurement);
+Measurement measurement_from_json(const std::string& text); ///< throws Error{invalid_argument}
+
 /// Everything a winner carries.
 struct Evidence {
     Measurement winner, fallback; ///< `fallback` is the default schedule's measurement
