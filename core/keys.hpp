@@ -34,17 +34,23 @@ struct ProblemClass {
     Probability probability = Probability::automatic;
     bool operator==(const ProblemClass&) const = default;
 };
+/// BF16 ignores `probability`: its class always says automatic.
 ProblemClass classify(const Problem& problem);
 
-/// The bucket of sizes that share a winner: powers of two with one half step (documented in docs/cache.md).
+/// The bucket of sizes that share a winner. Bucket n holds the sizes in (2^(n-1), 2^n]; lengths up to 256,
+/// one workgroup's rows (paper Section IV-A), share bucket 8. The lengths 256 k for k = 1 to 50 therefore
+/// need 7 tunings. (docs/cache.md)
 struct SizeBucket {
     std::uint32_t batch_heads = 0, seq_q = 0, seq_kv = 0; ///< bucket numbers
     bool operator==(const SizeBucket&) const = default;
 };
-std::uint32_t bucket(std::int64_t size);
+std::uint32_t bucket(std::int64_t size); ///< smallest n with size <= 2^n
 SizeBucket bucket(const Problem& problem);
 
 enum class StrideClass : std::uint8_t { bhsd, bshd, other };
+const char* to_string(StrideClass strides) noexcept;
+/// bhsd: in all four tensors a head's rows lie closer together than its heads; bshd: the other way round;
+/// other: mixed, or broadcast heads. Padding does not change the class, nor do strides over a size of 1.
 StrideClass stride_class(const Problem& problem);
 
 struct WinnerKey {

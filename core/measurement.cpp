@@ -15,10 +15,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array all_statuses{
-    CandidateStatus::measured,  CandidateStatus::rejected_constraint, CandidateStatus::assemble_failed,
-    CandidateStatus::load_failed, CandidateStatus::wrong,             CandidateStatus::unstable,
-    CandidateStatus::crashed,   CandidateStatus::timed_out,           CandidateStatus::skipped};
+constexpr std::array all_statuses{CandidateStatus::measured,        CandidateStatus::rejected_constraint,
+                                  CandidateStatus::assemble_failed, CandidateStatus::load_failed,
+                                  CandidateStatus::wrong,           CandidateStatus::unstable,
+                                  CandidateStatus::crashed,         CandidateStatus::timed_out,
+                                  CandidateStatus::skipped};
 
 /// JSON has no infinities and no NaN; they are written as words.
 Json write_number(double value) {

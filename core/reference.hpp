@@ -3,6 +3,7 @@
 // and shares no code with any kernel or template.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

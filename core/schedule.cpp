@@ -129,8 +129,10 @@ std::string Schedule::canonical() const {
         std::string written = to_string(value);
         // A word that would be read back as another type (or not at all) must not be written.
         if (!is_word(name) || read_value(written) != value)
-            throw Error(ErrorCode::internal, name, "schedule parameter value \"" + written + "\" does not survive "
-                                                   "being written; accepted: true, false, numbers but NaN, words");
+            throw Error(ErrorCode::internal, name,
+                        "schedule parameter value \"" + written +
+                            "\" does not survive "
+                            "being written; accepted: true, false, numbers but NaN, words");
         text += separator;
         text += name;
         text += '=';
