@@ -37,20 +37,35 @@ struct Options {
     double tie = 0.01;            ///< relative difference below which the default schedule stays
     std::optional<std::vector<Schedule>> candidates; ///< instead of the whole space; the default is added
     std::function<void(const std::string&, std::size_t, std::size_t)> progress; ///< (what, done, of)
+    std::function<bool()>
+        cancelled;      ///< asked between candidates: true ends the search, what is measured counts
+    std::string policy; ///< "model" or "race" (tuner/timing.hpp); empty: by the kind of device
 };
 
 struct Outcome {
-    Schedule schedule;
+    Schedule schedule; ///< the chosen one
     templates::Kernel kernel;
     jit::CodeObject code_object;
     Evidence evidence;
-    std::vector<Measurement> measurements;
+    std::vector<Measurement>
+        measurements; ///< of every candidate, the default first; those not reached: `skipped`
     std::uint64_t assembled = 0, gated = 0, timed = 0;
     double instantiate_ms = 0, assemble_ms = 0, gate_ms = 0, tune_ms = 0;
 };
 
+/// Tries the default schedule, then the others, nearest to it first; each is assembled (once per distinct
+/// binary), gated and timed on `inputs` (Gaussian where empty). What is not reached within the budget is
+/// `skipped`. On the simulator large problems are cut (tuner/representative.hpp); the measurements then say
+/// so in `message`. Throws Error{unsupported} where no template serves the problem, Error{device_error} where
+/// the device is lost, and the first candidate's error where no candidate can be used. Measurements taken
+/// before that have reached the sink.
 Outcome tune(const std::shared_ptr<runtime::Runtime>& runtime, int device, jit::Assembler& assembler,
              const Problem& problem, const TuningInputs& inputs, const Options& options,
              MeasurementSink& sink);
+
+/// The same with a given template, which need not be registered.
+Outcome tune(const std::shared_ptr<runtime::Runtime>& runtime, int device, jit::Assembler& assembler,
+             const templates::Template& form, const Problem& problem, const TuningInputs& inputs,
+             const Options& options, MeasurementSink& sink);
 
 } // namespace zyfa::tuner

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cutting a problem to what the simulator computes within a budget.
+#include "tuner/representative.hpp"
+
+#include <algorithm>
+#include <compare>
+
+namespace zyfa::tuner {
+
+namespace {
+
+/// About half of `length`, with the same remainder modulo the largest tile (256 rows); `length` itself where
+/// no shorter one has it.
+std::int64_t halve(std::int64_t length) {
+    constexpr std::int64_t tile = 256;
+    const std::int64_t tiles = length / tile;
+    return tiles < 2 ? length : tiles / 2 * tile + length % tile;
+}
+
+bool cut_sequences(Problem& problem) {
+    const Problem before = problem;
+    const auto order = [](const Problem& p) { return p.seq_q <=> p.seq_kv; };
+    (problem.seq_q > problem.seq_kv ? problem.seq_q : problem.seq_kv) =
+        halve(std::max(problem.seq_q, problem.seq_kv));
+    if (order(problem) != order(before)) {
+        problem.seq_q = halve(before.seq_q);
+        problem.seq_kv = halve(before.seq_kv);
+    }
+    if (order(problem) != order(before))
+        problem = before;
+    return !(problem == before);
+}
+
+} // namespace
+
+double scores(const Problem& problem) {
+    const auto sq = static_cast<double>(problem.seq_q), skv = static_cast<double>(problem.seq_kv);
+    const double heads = static_cast<double>(problem.batch) * static_cast<double>(problem.heads_q);
+    if (problem.mask == Mask::none)
+        return heads * sq * skv;
+    // Row i sees clamp(i + Skv - Sq + 1, 0, Skv) keys.
+    const double rows = std::min(sq, skv);
+    return heads * (rows * skv - rows * (rows - 1) / 2);
+}
+
+Representative representative(const Problem& problem, bool simulated, double budget_s) {
+    Representative result{problem, {}};
+    if (!simulated)
+        return result;
+    const double seconds = budget_s > 0 ? std::min(0.5, budget_s / 16) : 0.5;
+    const double limit = seconds * simulated_scores_per_second;
+    const std::int64_t group = problem.heads_q / problem.heads_kv;
+    Problem& cut = result.problem;
+    while (scores(cut) > limit) {
+        if (cut.batch > 1) {
+            cut.batch = (cut.batch + 1) / 2;
+        } else if (cut.heads_kv > 1) {
+            cut.heads_kv = (cut.heads_kv + 1) / 2;
+            cut.heads_q = cut.heads_kv * group;
+        } else if (budget_s <= 0 || !cut_sequences(cut)) {
+            break;
+        }
+    }
+    if (!(cut == problem))
+        result.note = "measured on " + to_string(cut) + ", cut for the simulator";
+    return result;
+}
+
+} // namespace zyfa::tuner

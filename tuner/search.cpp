@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of an exhaustive search.
+#include "tuner/search.hpp"
+
+#include <algorithm>
+
+namespace zyfa::tuner {
+
+namespace {
+
+std::uint32_t distance(const Schedule& a, const Schedule& b) {
+    std::uint32_t differing = 0;
+    for (const auto& [name, value] : a.parameters) {
+        const auto other = b.parameters.find(name);
+        differing += other == b.parameters.end() || !(other->second == value);
+    }
+    return differing;
+}
+
+} // namespace
+
+std::vector<SearchPoint> search_points(const templates::Template& form, const Problem& problem,
+                                       const std::optional<std::vector<Schedule>>& candidates) {
+    const Schedule fallback = form.default_schedule(problem);
+    std::vector<SearchPoint> points{{fallback, std::nullopt, 0}};
+    for (const Schedule& schedule : candidates ? *candidates : templates::enumerate(form, problem)) {
+        const bool seen = std::any_of(points.begin(), points.end(),
+                                      [&](const SearchPoint& point) { return point.schedule == schedule; });
+        if (seen)
+            continue;
+        SearchPoint point{schedule, std::nullopt, distance(schedule, fallback)};
+        if (schedule.template_name != form.name())
+            point.rejection = "the problem is served by template " + std::string(form.name());
+        else
+            point.rejection = form.reject(problem, schedule);
+        points.push_back(std::move(point));
+    }
+    std::stable_sort(points.begin(), points.end(),
+                     [](const SearchPoint& a, const SearchPoint& b) { return a.distance < b.distance; });
+    return points;
+}
+
+} // namespace zyfa::tuner

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which schedules to try, in which order.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/schedule.hpp"
+#include "templates/template.hpp"
+
+namespace zyfa::tuner {
+
+struct SearchPoint {
+    Schedule schedule;
+    std::optional<std::string> rejection; ///< why it is not tried
+    std::uint32_t distance = 0;           ///< parameters that differ from the default
+};
+
+/// The default schedule first, then the points that differ from it in one parameter, then in two, and so on:
+/// a search that its budget ends early has seen every axis. `candidates` replaces the template's whole space
+/// (rejected ones stay in the list with their reason; duplicates are dropped).
+std::vector<SearchPoint> search_points(const templates::Template& form, const Problem& problem,
+                                       const std::optional<std::vector<Schedule>>& candidates);
+
+} // namespace zyfa::tuner

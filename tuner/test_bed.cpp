@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running one candidate and judging what it did.
+#include "tuner/test_bed.hpp"
+
+#include "tuner/inputs.hpp"
+#include "tuner/timing.hpp"
+#include "zyfa/error.hpp"
+
+namespace zyfa::tuner {
+
+namespace {
+
+// Two fills that differ in every bit: an element or a guard byte that happens to be written with one of them
+// is seen with the other. 0xff is a NaN in every format.
+constexpr std::uint8_t first_sentinel = 0xff, second_sentinel = 0x00;
+
+/// Inputs are compared whole up to this size; beyond it, downloading them for every candidate would cost more
+/// than the launch.
+constexpr std::size_t most_compared_bytes = std::size_t{64} << 20;
+
+templates::DeviceShape shape_of(const runtime::Runtime& runtime, int device) {
+    for (const runtime::DeviceInfo& info : runtime.devices())
+        if (info.ordinal == device)
+            return {info.compute_units, info.xcds, info.lds_bytes};
+    throw Error(ErrorCode::no_device, "device", "no device has the ordinal " + std::to_string(device));
+}
+
+} // namespace
+
+TestBed::TestBed(std::shared_ptr<runtime::Runtime> runtime, int device, const templates::Template& form,
+                 const Problem& problem, const TuningInputs& inputs, std::uint32_t gate_rows)
+    : runtime_(std::move(runtime)), device_(device), form_(form), problem_(problem),
+      space_(form.space(problem)), q_(runtime_, device, layout_q(problem)),
+      k_(runtime_, device, layout_k(problem)), v_(runtime_, device, layout_v(problem)),
+      o_(runtime_, device, layout_o(problem)),
+      reference_(problem, view(inputs), sample_rows(problem, gate_rows)), stream_(runtime_, device) {
+    q_.upload(inputs.q);
+    k_.upload(inputs.k);
+    v_.upload(inputs.v);
+    if (problem.lse)
+        lse_.emplace(runtime_, device, layout_lse(problem));
+}
+
+BoundLaunch TestBed::bind(const Binary& binary, const Schedule& schedule) const {
+    CallValues values;
+    values.q = q_.data();
+    values.k = k_.data();
+    values.v = v_.data();
+    values.o = o_.data();
+    values.lse = lse_ ? lse_->data() : nullptr;
+    values.score_scale = score_scale(problem_.softmax_scale, problem_.q_descale, problem_.k_descale);
+    values.output_scale = problem_.v_descale;
+    return {*runtime_, binary.function, form_.plan(problem_, schedule, shape_of(*runtime_, device_)), values};
+}
+
+TestBed::Launched TestBed::launch_over(std::uint8_t sentinel, BoundLaunch& launch) {
+    o_.fill(sentinel);
+    if (lse_)
+        lse_->fill(sentinel);
+    runtime::synchronize(*runtime_, device_); // fills run on the default stream
+    const double ms = event_ms(runtime_, device_, stream_, 1, [&](void* stream) { launch(stream); });
+    stream_.synchronize();
+    o_bytes_ = o_.download();
+    lse_bytes_ = lse_ ? lse_->download() : std::span<const std::byte>{};
+    Launched result{OutputBits(o_.layout(), o_bytes_, lse_ ? &lse_->layout() : nullptr, lse_bytes_),
+                    std::nullopt, ms};
+    if (auto fault = o_.check_guards(sentinel))
+        result.fault = "around O, " + *fault;
+    else if (lse_ && (fault = lse_->check_guards(sentinel)))
+        result.fault = "around LSE, " + *fault;
+    else if (sentinel == first_sentinel) { // zero may be a right result, all ones is not
+        result.fault = unwritten(o_.layout(), o_bytes_, sentinel, "O");
+        if (!result.fault && lse_)
+            result.fault = unwritten(lse_->layout(), lse_bytes_, sentinel, "LSE");
+    }
+    return result;
+}
+
+std::optional<std::string> TestBed::inputs_damaged() {
+    for (auto& [tensor, name] : {std::pair{&q_, "Q"}, std::pair{&k_, "K"}, std::pair{&v_, "V"}}) {
+        if (tensor->layout().extent_bytes() > most_compared_bytes)
+            continue;
+        tensor->download();
+        if (!tensor->unchanged())
+            return std::string(name) + " or the memory around it was written";
+    }
+    return std::nullopt;
+}
+
+double TestBed::gate(const Schedule& schedule, BoundLaunch& launch, Measurement& measurement) {
+    try {
+        const Launched first = launch_over(first_sentinel, launch);
+        const Launched second = launch_over(second_sentinel, launch);
+        judge(schedule, first, second, measurement);
+        return second.ms;
+    } catch (const Error& error) {
+        measurement.status = CandidateStatus::crashed;
+        measurement.message = error.what();
+        return 0;
+    }
+}
+
+void TestBed::judge(const Schedule& schedule, const Launched& first, const Launched& second,
+                    Measurement& measurement) {
+    check_rows(reference_, limits_, o_bytes_, lse_bytes_, measurement);
+    const auto fail = [&](CandidateStatus status, const std::string& message) {
+        measurement.status = status;
+        measurement.message = message;
+    };
+    // What was not written, or was written elsewhere, says more than the wrong numbers that follow from it.
+    for (const auto& fault : {first.fault, second.fault, inputs_damaged()})
+        if (fault)
+            return fail(CandidateStatus::wrong, *fault);
+    if (measurement.status != CandidateStatus::measured)
+        return;
+    if (const auto where = first.bits.difference(second.bits))
+        return fail(CandidateStatus::unstable, "two launches gave different bits: " + *where);
+    const auto [known, fresh] = class_bits_.try_emplace(bit_class(space_, schedule), second.bits);
+    if (fresh)
+        return;
+    if (const auto where = known->second.difference(second.bits))
+        fail(CandidateStatus::wrong, "a parameter that must not change the result does: " + *where +
+                                         " differs from the first schedule of " + known->first);
+}
+
+bool TestBed::device_alive() {
+    try {
+        o_.fill(first_sentinel);
+        runtime::synchronize(*runtime_, device_);
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+} // namespace zyfa::tuner

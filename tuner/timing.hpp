@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Timing policies: how device times of candidates are taken and compared with the default schedule's.
+//
+// "model": the device is the simulator. Its event times are computed, the same for every launch of a
+// candidate, so one launch is enough, and differences below the cost model's error are ties. "race": the
+// device is a GPU and the budget is seconds. Every candidate is screened with one short block; the fastest
+// few then meet the default in ABBA blocks. It compares candidates at one shared clock: good enough to leave
+// the default behind for a clear reason, not a sustained-clock verdict (paper Section III-C), and recorded as
+// what it is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/runtime.hpp"
+#include "tuner/statistics.hpp"
+
+namespace zyfa::tuner {
+
+/// Mean device milliseconds per launch of one block of back-to-back launches of a candidate.
+class BlockTimer {
+  public:
+    virtual ~BlockTimer() = default;
+    virtual double block_ms(std::size_t candidate, std::uint32_t launches) = 0;
+};
+
+/// Device time of `launches` calls of `launch` on a stream, by events, per launch. Waits for the end.
+double event_ms(const std::shared_ptr<runtime::Runtime>& runtime, int device, const runtime::Stream& stream,
+                std::uint32_t launches, const std::function<void(void*)>& launch);
+
+/// The cost model counts pipe cycles and does not know what memory does; candidates that it puts closer than
+/// this are not told apart.
+inline constexpr double model_error = 0.05;
+
+struct RaceLimits {
+    double screen_ms = 5;                ///< device time of a screening block
+    double block_ms = 50;                ///< device time of a block of the final
+    std::uint32_t most_launches = 20000; ///< per block
+    std::size_t finalists = 3;           ///< beside the default
+    std::uint32_t rounds = 3;            ///< ABBA rounds per finalist
+};
+
+/// Launches that fill `target_ms` at `launch_ms` each: at least 1.
+std::uint32_t launches_for(double target_ms, double launch_ms, std::uint32_t most);
+
+/// One finalist after its rounds against the default.
+struct FinalistTimes {
+    std::size_t candidate = 0;
+    std::vector<double> candidate_ms, default_ms; ///< one pair per round
+    std::uint32_t launches = 0;                   ///< of the candidate, in all blocks
+    std::uint32_t default_launches = 0;
+    PairedRatio ratio;
+};
+
+/// The final of a race. `screened_ms[0]` is the default's; a candidate that did not pass has a time <= 0.
+/// `go_on` is asked before every round; when it says no, rounds already run count.
+std::vector<FinalistTimes> race(BlockTimer& timer, std::span<const double> screened_ms,
+                                const RaceLimits& limits, const std::function<bool()>& go_on);
+
+/// Who wins and why. Index 0 is the default.
+struct Verdict {
+    std::size_t winner = 0;
+    std::string text; ///< "default", "tie", "faster by 3.1%"
+};
+/// Model: the fastest, if it is faster than the default by at least `tie` (relative).
+Verdict choose_by_model(std::span<const double> times_ms, double tie);
+/// Race: the finalist with the lowest ratio among those that are faster by at least `tie` and whose 95%
+/// interval excludes 1.
+Verdict choose_by_race(std::span<const FinalistTimes> finalists, double tie);
+
+} // namespace zyfa::tuner
