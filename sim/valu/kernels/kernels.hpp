@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of vector operations, one per family, that each instruction set's build of this folder offers.
+#pragma once
+
+#include "sim/math/kernels/kernels.hpp"
+#include "sim/valu/valu.hpp"
+
+namespace zyfa::sim {
+
+#define ZYFA_SIM_DECLARE_KERNELS(isa)                                                                        \
+    namespace isa {                                                                                          \
+    Span<ValuOp> float32_ops();                                                                              \
+    }
+ZYFA_SIM_DECLARE_KERNELS(baseline)
+ZYFA_SIM_DECLARE_KERNELS(avx2)
+ZYFA_SIM_DECLARE_KERNELS(avx512)
+#undef ZYFA_SIM_DECLARE_KERNELS
+
+} // namespace zyfa::sim
