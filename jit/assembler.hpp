@@ -34,10 +34,11 @@ struct ToolchainReport {
         notes; ///< one line each: path tried, version, whether it lists gfx950, why not taken
 };
 
-/// comgr from `library` (path; empty: search; "none": not at all), else LLVM where built in. Null if neither.
+/// comgr from `library` (path; empty: search; "none": not at all), else LLVM where built in. Null if neither;
+/// the report says why. Throws Error{invalid_argument} where a library is named that cannot serve.
 std::unique_ptr<Assembler> make_assembler(const std::string& library, ToolchainReport* report = nullptr);
 std::unique_ptr<Assembler> make_comgr_assembler(const std::string& library,
                                                 ToolchainReport* report = nullptr);
-std::unique_ptr<Assembler> make_llvm_assembler(); ///< null if not built in
+std::unique_ptr<Assembler> make_llvm_assembler(ToolchainReport* report = nullptr); ///< null if not built in
 
 } // namespace zyfa::jit
