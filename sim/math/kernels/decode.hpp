@@ -16,6 +16,7 @@ enum class Specials : std::uint8_t {
 template <int Exponent, int Mantissa, Specials Special>
 struct SmallFloat {
     static constexpr int bits = 1 + Exponent + Mantissa, mantissa = Mantissa;
+    static constexpr Specials specials = Special;
     static constexpr int bias = (1 << (Exponent - 1)) - 1;
 
     /// Code in the low bits. Shifting exponent and mantissa to float's place and scaling by the difference of

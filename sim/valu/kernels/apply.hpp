@@ -8,6 +8,8 @@
 //   f64op<f>    the same for FP64
 #pragma once
 
+#include <utility>
+
 #include "sim/math/kernels/lanes.hpp"
 #include "sim/valu/kernels/kernels.hpp"
 
@@ -240,19 +242,20 @@ void choose_nans(Result<T>& result, const Word* const* sources, unsigned count) 
     }
 }
 
-/// Loop of an arithmetic operation over T. `Addend` is d as the last source (v_fmac).
-template <class T, auto f, bool FromD>
+/// Loop of an arithmetic operation over T.
+template <class T, auto f>
 struct FloatLoop {
     struct Work {
         const Word* s[3];
         typename FloatBits<T>::Bits in, out;
-        Result<T> result;
+        Result<T>* result;
         bool any_nan;
     };
     static constexpr unsigned arity = signature<f>::arity;
 
     static __attribute__((noinline)) void run(Work& w) {
         Word nan = 0;
+        Result<T> result;
         for (unsigned lane = 0; lane < lanes; ++lane) {
             T r;
             if constexpr (arity == 1)
@@ -263,37 +266,41 @@ struct FloatLoop {
                 r = f(flush(read<T>(w.s[0], lane), w.in), flush(read<T>(w.s[1], lane), w.in),
                       flush(read<T>(w.s[2], lane), w.in));
             nan |= is_nan(r) ? 1 : 0;
-            w.result.set(lane, flush(r, w.out));
+            result.set(lane, flush(r, w.out));
         }
+        *w.result = result;
         w.any_nan = nan != 0;
     }
 
-    static void call(ValuCall& call) {
-        const FloatMode& mode = *call.mode;
-        Work w;
-        w.s[0] = call.s[0];
-        w.s[1] = call.s[1];
-        w.s[2] = FromD ? call.d : call.s[2];
-        w.in = flush_inputs<T>(mode);
-        w.out = flush_outputs<T>(mode);
+    /// result = f of the three source registers, by MODE.
+    static void evaluate(const FloatMode& mode, const Word* a, const Word* b, const Word* c,
+                         Result<T>& result) {
+        Work w{{a, b, c}, flush_inputs<T>(mode), flush_outputs<T>(mode), &result, false};
         if (const unsigned round = FloatBits<T>::round(mode); round == 0)
             run(w);
         else
             with_rounding<Work>(round, &run, w);
         if (w.any_nan)
-            choose_nans(w.result, w.s, arity);
-        modify_all(call, w.result);
-        commit(call, w.result);
+            choose_nans(result, w.s, arity);
+    }
+
+    /// FromD: d is the last source (v_fmac).
+    template <bool FromD>
+    static void call(ValuCall& call) {
+        Result<T> result;
+        evaluate(*call.mode, call.s[0], call.s[1], FromD ? call.d : call.s[2], result);
+        modify_all(call, result);
+        commit(call, result);
     }
 };
 template <auto f>
-inline constexpr ValuFunction f32op = FloatLoop<float, f, false>::call;
+inline constexpr ValuFunction f32op = FloatLoop<float, f>::template call<false>;
 template <auto f>
-inline constexpr ValuFunction f32op_d = FloatLoop<float, f, true>::call;
+inline constexpr ValuFunction f32op_d = FloatLoop<float, f>::template call<true>;
 template <auto f>
-inline constexpr ValuFunction f64op = FloatLoop<double, f, false>::call;
+inline constexpr ValuFunction f64op = FloatLoop<double, f>::template call<false>;
 template <auto f>
-inline constexpr ValuFunction f64op_d = FloatLoop<double, f, true>::call;
+inline constexpr ValuFunction f64op_d = FloatLoop<double, f>::template call<true>;
 
 /// Operations that select or transform rather than round (min, max, med3, floor ...): inputs and outputs are
 /// flushed by MODE, NaN is f's affair; f takes `bool ieee` last.

@@ -10,6 +10,11 @@ namespace zyfa::sim {
 #define ZYFA_SIM_DECLARE_KERNELS(isa)                                                                        \
     namespace isa {                                                                                          \
     Span<ValuOp> float32_ops();                                                                              \
+    Span<ValuOp> integer_ops();                                                                              \
+    Span<ValuOp> bit_ops();                                                                                  \
+    Span<ValuOp> compare_ops();                                                                              \
+    Span<ValuOp> convert_ops();                                                                              \
+    Span<ValuOp> packed32_ops();                                                                             \
     }
 ZYFA_SIM_DECLARE_KERNELS(baseline)
 ZYFA_SIM_DECLARE_KERNELS(avx2)
