@@ -9,7 +9,7 @@
 #include <optional>
 #include <random>
 
-#include "tuner/guarded_tensor.hpp"
+#include "tuner/tensor_layout.hpp"
 #include "zyfa/error.hpp"
 
 namespace zyfa::tuner {

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs to tune on where the caller gives none: seeded Gaussian values, the same on every machine.
+// Inputs to tune on where the caller gives none.
 #pragma once
 
 #include <cstdint>
 
+#include "core/distributions.hpp"
 #include "core/reference.hpp"
-#include "tuner/guarded_tensor.hpp"
 #include "tuner/tuner.hpp"
 
 namespace zyfa::tuner {
 
-/// Host tensors of a problem (padding left as zeros), q, k and v drawn from a normal distribution of mean 0
-/// and the given standard deviation (0.1: paper Section V-B), rounded to the problem's dtype.
-TuningInputs gaussian_inputs(const Problem& problem, double standard_deviation = 0.1, std::uint64_t seed = 1);
+/// Host tensors of a problem from a named distribution, which becomes the data profile. A problem larger than
+/// `most_elements` is drawn for one key-value head and its query heads; the other heads and batch entries
+/// repeat them (drawing every element of a GPU-sized problem would take longer than tuning it).
+TuningInputs drawn_inputs(const Problem& problem, Distribution distribution = Distribution::gaussian,
+                          std::uint64_t seed = 1, std::uint64_t most_elements = std::uint64_t{1} << 24);
 
 /// The inputs as the reference wants them.
 inline HostTensors view(const TuningInputs& inputs) {

@@ -11,7 +11,7 @@
 
 #include "core/schedule.hpp"
 #include "templates/template.hpp"
-#include "tuner/guarded_tensor.hpp"
+#include "tuner/tensor_layout.hpp"
 
 namespace zyfa::tuner {
 

@@ -53,7 +53,7 @@ class Tuning {
           options_(options), sink_(sink),
           model_(options.policy.empty() ? runtime->simulated() : options.policy == "model"),
           cut_(representative(problem, runtime->simulated(), options.budget_s)), guard_(*runtime, device),
-          inputs_(inputs.q.empty() ? gaussian_inputs(cut_.problem) : inputs),
+          inputs_(inputs.q.empty() ? drawn_inputs(cut_.problem) : inputs),
           binaries_(runtime, device, assembler, form, classify(problem)),
           bed_(runtime, device, form, cut_.problem, inputs_, options.gate_rows) {
         if (!model_ && !options.policy.empty() && options.policy != "race")

@@ -26,6 +26,7 @@ struct ZYFA_API ContextOptions {
     std::vector<std::string> cache_layers; ///< read-only layers, first hit wins, after the user layer
     Mode mode = Mode::replay;
     double tune_budget_s = 3.0; ///< wall clock for assembling, gate and timing of one shape in mode tune
+    std::string log; ///< one line per shape made resident: "stderr", or a file to append to; empty: none
 
     static ContextOptions from_environment();
 };

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way of a call: table, else validation, selection and installation; then the launch.
+#include "attention/context_impl.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "attention/log.hpp"
+#include "core/validate.hpp"
+#include "templates/template.hpp"
+#include "tuner/bound_launch.hpp"
+#include "zyfa/error.hpp"
+
+namespace zyfa {
+inline namespace v0 {
+
+using call::CallKey;
+using call::PrepareRequest;
+using call::Resident;
+using call::Selection;
+
+namespace {
+
+/// What this thread looked up last; good as long as the table's version is the same.
+struct LastCall {
+    std::uint64_t version = 0;
+    const Resident* resident = nullptr;
+    CallKey key{};
+};
+constinit thread_local LastCall last_call;
+
+bool aligned(const void* pointer, std::uintptr_t to) {
+    return pointer != nullptr && reinterpret_cast<std::uintptr_t>(pointer) % to == 0;
+}
+
+bool apart(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t b_bytes) {
+    const auto x = reinterpret_cast<std::uintptr_t>(a), y = reinterpret_cast<std::uintptr_t>(b);
+    return x + a_bytes <= y || y + b_bytes <= x;
+}
+
+/// What may differ between two calls of the same key and could still be wrong. False is not a verdict:
+/// validate() decides, and has the words for it.
+bool plainly_valid(const AttentionArgs& args, const Resident& resident) {
+    const void *q = args.q.data, *k = args.k.data, *v = args.v.data, *o = args.o.data;
+    if (!aligned(q, 16) || !aligned(k, 16) || !aligned(v, 16) || !aligned(o, 16))
+        return false;
+    const auto& bytes = resident.extents;
+    if (!apart(o, bytes[3], q, bytes[0]) || !apart(o, bytes[3], k, bytes[1]) ||
+        !apart(o, bytes[3], v, bytes[2]))
+        return false;
+    if (args.lse && (!aligned(args.lse, alignof(float)) || !apart(args.lse, bytes[4], q, bytes[0]) ||
+                     !apart(args.lse, bytes[4], k, bytes[1]) || !apart(args.lse, bytes[4], v, bytes[2]) ||
+                     !apart(args.lse, bytes[4], o, bytes[3])))
+        return false;
+    const auto scale = [](const std::optional<float>& value, bool allowed) {
+        return !value || (allowed && *value > 0.0f && *value <= std::numeric_limits<float>::max());
+    };
+    return scale(args.softmax_scale, true) && scale(args.q_descale, resident.fp8) &&
+           scale(args.k_descale, resident.fp8) && scale(args.v_descale, resident.fp8);
+}
+
+/// The device that a call runs on is that of its tensors, and of its stream where it names one.
+[[noreturn]] void refuse_stream(int stream_device, int tensor_device) {
+    throw Error(ErrorCode::invalid_argument, "stream",
+                "stream is on device " + std::to_string(stream_device) + ", q, k, v and o are on device " +
+                    std::to_string(tensor_device) + "; accepted: a stream of the tensors' device");
+}
+
+/// Asked once per shape: that pointers are what the views say.
+void check_pointer(const runtime::Runtime& runtime, const char* name, const void* pointer,
+                   std::uint64_t bytes, int device) {
+    const std::string argument = std::string(name) == "lse" ? "lse" : std::string(name) + ".data";
+    const runtime::PointerInfo info = runtime::pointer_info(runtime, pointer);
+    if (info.device < 0)
+        throw Error(ErrorCode::invalid_argument, argument,
+                    argument + " is not memory that the device run time knows; accepted: device memory");
+    if (info.device != device)
+        throw Error(ErrorCode::invalid_argument, argument,
+                    argument + " is on device " + std::to_string(info.device) + ", " + name + ".device is " +
+                        std::to_string(device));
+    if (info.bytes_to_end < bytes)
+        throw Error(ErrorCode::invalid_argument, argument,
+                    std::string(name) + " reaches " + std::to_string(bytes) +
+                        " bytes from its base by its sizes and strides; its allocation ends after " +
+                        std::to_string(info.bytes_to_end));
+}
+
+std::array<std::uint64_t, 5> extents_of(const Problem& p) {
+    const std::uint32_t input = p.dtype == DType::bf16 ? 2 : 1;
+    return {extent_bytes(p.q, p.batch, p.heads_q, p.seq_q, p.dim_qk, input),
+            extent_bytes(p.k, p.batch, p.heads_kv, p.seq_kv, p.dim_qk, input),
+            extent_bytes(p.v, p.batch, p.heads_kv, p.seq_kv, p.dim_v, input),
+            extent_bytes(p.o, p.batch, p.heads_q, p.seq_q, p.dim_v, 2),
+            p.lse
+                ? extent_bytes({p.lse_batch_stride, p.lse_head_stride, 0}, p.batch, p.heads_q, 1, p.seq_q, 4)
+                : 0};
+}
+
+void check_pointers(const runtime::Runtime& runtime, const AttentionArgs& args, const Problem& problem) {
+    const auto bytes = extents_of(problem);
+    const int device = args.q.device;
+    check_pointer(runtime, "q", args.q.data, bytes[0], device);
+    check_pointer(runtime, "k", args.k.data, bytes[1], device);
+    check_pointer(runtime, "v", args.v.data, bytes[2], device);
+    check_pointer(runtime, "o", args.o.data, bytes[3], device);
+    if (args.lse)
+        check_pointer(runtime, "lse", args.lse, bytes[4], device);
+}
+
+std::string summary(const Problem& problem, const Explanation& e) {
+    return to_string(problem) + ": " + e.schedule + ", cache " + to_string(e.cache) + ", " + e.reason;
+}
+
+} // namespace
+
+Context::Impl::Impl(ContextOptions options)
+    : options_(std::move(options)), services_(options_), selector_(options_, services_, counters_) {}
+
+Context::Impl::~Impl() = default;
+
+void Context::Impl::attention(const AttentionArgs& args) {
+    const CallKey key = call::call_key(args, args.mode.value_or(options_.mode));
+    LastCall& last = last_call;
+    const std::uint64_t version = table_.version();
+    const Resident* resident = nullptr;
+    if (last.version == version && last.key == key) [[likely]] {
+        resident = last.resident;
+    } else {
+        resident = table_.find(key);
+        if (!resident) [[unlikely]]
+            resident = make_resident(args, key);
+        last = {version, resident, key};
+    }
+    if (!plainly_valid(args, *resident))
+        validate(args);
+    launch(args, *resident);
+}
+
+void Context::Impl::launch(const AttentionArgs& args, const Resident& resident) {
+    const runtime::Runtime& runtime = *runtime_.load(std::memory_order_acquire);
+    alignas(16) std::array<std::byte, call::max_kernarg_bytes> kernarg;
+    std::memcpy(kernarg.data(), resident.kernarg.data(), resident.kernarg_bytes);
+    tuner::CallValues values;
+    values.q = args.q.data;
+    values.k = args.k.data;
+    values.v = args.v.data;
+    values.o = args.o.data;
+    values.lse = args.lse;
+    values.score_scale = tuner::score_scale(args.softmax_scale.value_or(resident.softmax_scale),
+                                            args.q_descale.value_or(1.0f), args.k_descale.value_or(1.0f));
+    values.output_scale = args.v_descale.value_or(1.0f);
+    tuner::patch(kernarg, {resident.patches.data(), resident.patch_count}, values);
+    const auto go = [&] {
+        runtime::launch(runtime, resident.function, resident.grid, resident.block, resident.dynamic_lds,
+                        args.stream, {kernarg.data(), resident.kernarg_bytes});
+    };
+    if (!several_devices_) [[likely]]
+        return go();
+    if (args.stream) {
+        const int of_stream = runtime::stream_device(runtime, args.stream, resident.device);
+        if (of_stream != resident.device)
+            refuse_stream(of_stream, resident.device);
+    }
+    const runtime::DeviceGuard guard(runtime,
+                                     resident.device); // the null stream is that of the current device
+    go();
+}
+
+const Resident* Context::Impl::make_resident(const AttentionArgs& args, const CallKey& key) {
+    const Problem problem = validate(args);
+    const Mode mode = key.mode;
+    const runtime::Runtime& runtime = *services_.runtime();
+    const runtime::DeviceInfo& device = services_.device(args.q.device, "q.device");
+    const runtime::DeviceGuard guard(runtime, device.ordinal);
+    const int of_stream = runtime::stream_device(runtime, args.stream, device.ordinal);
+    if (of_stream != device.ordinal)
+        refuse_stream(of_stream, device.ordinal);
+    check_pointers(runtime, args, problem);
+
+    const Resident* resident = table_.find(call::call_key(problem, device.ordinal, mode));
+    if (!resident) {
+        std::shared_ptr<const Selection> selection;
+        if (runtime::is_capturing(runtime, args.stream)) {
+            selection = selector_.selected(problem, device, mode);
+            if (!selection)
+                throw Error(ErrorCode::not_resident, "stream",
+                            "stream is capturing and the shape is not resident (" + to_string(problem) +
+                                ", mode " + to_string(mode) +
+                                "): call zyfa::prepare with this problem before the capture begins");
+        } else {
+            selection = selector_.select(problem, device, mode, {});
+        }
+        resident = install(problem, std::move(selection), device, mode);
+    }
+    table_.insert(key, resident);
+    return resident;
+}
+
+/// Adds the kernel of `selection` to the table under the problem's canonical key. Host work only: legal while
+/// a stream captures.
+const Resident* Context::Impl::install(const Problem& problem, std::shared_ptr<const Selection> selection,
+                                       const runtime::DeviceInfo& device, Mode mode) {
+    const templates::LaunchPlan plan =
+        selection->form->plan(problem, selection->schedule, call::shape_of(device));
+    auto resident = std::make_unique<Resident>();
+    if (plan.kernarg.size() > resident->kernarg.size() || plan.patches.size() > resident->patches.size())
+        throw Error(ErrorCode::internal, "",
+                    "the launch plan of " + plan.kernel + " has " + std::to_string(plan.kernarg.size()) +
+                        " bytes of kernel arguments and " + std::to_string(plan.patches.size()) +
+                        " patches; room is for " + std::to_string(resident->kernarg.size()) + " and " +
+                        std::to_string(resident->patches.size()));
+    resident->function = selection->binary->function;
+    resident->grid = plan.grid;
+    resident->block = plan.block;
+    resident->dynamic_lds = plan.dynamic_lds;
+    resident->kernarg_bytes = static_cast<std::uint32_t>(plan.kernarg.size());
+    resident->patch_count = static_cast<std::uint32_t>(plan.patches.size());
+    std::copy(plan.kernarg.begin(), plan.kernarg.end(), resident->kernarg.begin());
+    std::copy(plan.patches.begin(), plan.patches.end(), resident->patches.begin());
+    resident->softmax_scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(problem.dim_qk)));
+    resident->fp8 = problem.dtype == DType::e4m3;
+    resident->device = device.ordinal;
+    resident->extents = extents_of(problem);
+    resident->selection = std::move(selection);
+
+    const std::lock_guard lock(residents_lock_);
+    if (!runtime_.load(std::memory_order_relaxed)) {
+        several_devices_ = services_.runtime()->devices().size() > 1;
+        runtime_.store(services_.runtime().get(), std::memory_order_release);
+    }
+    residents_.push_back(std::move(resident));
+    const Resident* installed = residents_.back().get();
+    table_.insert(call::call_key(problem, device.ordinal, mode), installed);
+    call::log_line(options_.log, summary(problem, installed->selection->explanation));
+    return installed;
+}
+
+Explanation Context::Impl::prepare(const Problem& asked, int ordinal, const PrepareRequest& request) {
+    const Problem problem = validate(call::arguments_of(asked, ordinal));
+    const Mode mode = request.mode.value_or(options_.mode);
+    const runtime::DeviceInfo& device = services_.device(ordinal);
+    const runtime::Runtime& runtime = *services_.runtime();
+    const runtime::DeviceGuard guard(runtime, ordinal);
+    if (runtime::is_capturing(runtime, nullptr))
+        throw Error(ErrorCode::invalid_argument, "",
+                    "prepare() while the default stream of device " + std::to_string(ordinal) +
+                        " captures; accepted: before the capture begins or after it ends");
+    std::shared_ptr<const Selection> selection = selector_.select(problem, device, mode, request);
+    if (request.retune)
+        table_.clear(); // kernels that were selected before are looked up anew
+    Explanation explanation = selection->explanation;
+    if (!table_.find(call::call_key(problem, ordinal, mode)))
+        install(problem, std::move(selection), device, mode);
+    return explanation;
+}
+
+Explanation Context::Impl::explain(const Problem& asked, int ordinal, std::optional<Mode> mode) {
+    const Problem problem = validate(call::arguments_of(asked, ordinal));
+    return selector_.explain(problem, services_.device(ordinal), mode.value_or(options_.mode));
+}
+
+Counters Context::Impl::counters() {
+    Counters counters = counters_.read();
+    counters.damaged += services_.damaged_rows();
+    return counters;
+}
+
+std::vector<DeviceSummary> Context::Impl::devices() {
+    std::vector<DeviceSummary> summaries;
+    for (const runtime::DeviceInfo& info : services_.runtime()->devices())
+        summaries.push_back({info.ordinal, info.name, info.target, static_cast<int>(info.compute_units),
+                             static_cast<int>(info.xcds), info.simulated});
+    return summaries;
+}
+
+} // namespace v0
+} // namespace zyfa

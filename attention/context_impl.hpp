@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind a Context. Private to zyfa: the command-line tool and the benchmarks reach the services
+// and prepare() with inputs of their own through it.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "attention/counters.hpp"
+#include "attention/dispatch_table.hpp"
+#include "attention/prepare.hpp"
+#include "attention/resident.hpp"
+#include "attention/selector.hpp"
+#include "attention/services.hpp"
+#include "zyfa/context.hpp"
+
+namespace zyfa {
+inline namespace v0 {
+
+class Context::Impl {
+  public:
+    explicit Impl(ContextOptions options);
+    ~Impl();
+
+    void attention(const AttentionArgs& args);
+    Explanation prepare(const Problem& problem, int device, const call::PrepareRequest& request);
+    Explanation explain(const Problem& problem, int device, std::optional<Mode> mode);
+
+    Counters counters();
+    std::vector<DeviceSummary> devices();
+    const ContextOptions& options() const noexcept { return options_; }
+    call::Services& services() noexcept { return services_; }
+
+  private:
+    const call::Resident* make_resident(const AttentionArgs& args, const call::CallKey& key);
+    const call::Resident* install(const Problem& problem, std::shared_ptr<const call::Selection> selection,
+                                  const runtime::DeviceInfo& device, Mode mode);
+    void launch(const AttentionArgs& args, const call::Resident& resident);
+
+    ContextOptions options_;
+    call::Services services_;
+    call::AtomicCounters counters_;
+    call::Selector selector_;
+    call::DispatchTable table_;
+    std::atomic<const runtime::Runtime*> runtime_{nullptr}; ///< of services_, once a shape is resident
+    bool several_devices_ = false;                          ///< written before runtime_
+
+    std::mutex residents_lock_;
+    std::vector<std::unique_ptr<const call::Resident>> residents_; ///< they live as long as the context
+};
+
+} // namespace v0
+} // namespace zyfa

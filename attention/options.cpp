@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options from the environment, and the names of modes.
+#include <array>
+#include <cstdlib>
+
+#include "zyfa/context.hpp"
+
+namespace zyfa {
+inline namespace v0 {
+
+namespace {
+
+std::string variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+}
+
+Mode mode_named(const std::string& name) {
+    for (const Mode mode : {Mode::off, Mode::replay, Mode::tune, Mode::must_hit})
+        if (name == to_string(mode))
+            return mode;
+    if (name == "must-hit")
+        return Mode::must_hit;
+    throw Error(ErrorCode::invalid_argument, "ZYFA_MODE",
+                "ZYFA_MODE is \"" + name + "\"; accepted: off, replay, tune, must_hit");
+}
+
+std::vector<std::string> split(const std::string& list) {
+    std::vector<std::string> parts;
+    for (std::size_t from = 0; from <= list.size();) {
+        const std::size_t to = std::min(list.find(':', from), list.size());
+        if (to > from)
+            parts.push_back(list.substr(from, to - from));
+        from = to + 1;
+    }
+    return parts;
+}
+
+} // namespace
+
+const char* to_string(Mode mode) noexcept {
+    switch (mode) {
+    case Mode::off:
+        return "off";
+    case Mode::replay:
+        return "replay";
+    case Mode::tune:
+        return "tune";
+    case Mode::must_hit:
+        return "must_hit";
+    }
+    return "unknown";
+}
+
+const char* to_string(CacheResult result) noexcept {
+    switch (result) {
+    case CacheResult::off:
+        return "off";
+    case CacheResult::hit:
+        return "hit";
+    case CacheResult::miss:
+        return "miss";
+    }
+    return "unknown";
+}
+
+ContextOptions ContextOptions::from_environment() {
+    ContextOptions options;
+    if (const std::string device = variable("ZYFA_DEVICE"); !device.empty())
+        options.device = device;
+    options.hip_library = variable("ZYFA_HIP_LIBRARY");
+    options.comgr_library = variable("ZYFA_COMGR_LIBRARY");
+    options.cache_dir = variable("ZYFA_CACHE_DIR");
+    options.cache_layers = split(variable("ZYFA_CACHE_LAYERS"));
+    if (const std::string mode = variable("ZYFA_MODE"); !mode.empty())
+        options.mode = mode_named(mode);
+    options.log = variable("ZYFA_LOG");
+    return options;
+}
+
+} // namespace v0
+} // namespace zyfa

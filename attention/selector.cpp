@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+// The four modes.
+#include "attention/selector.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <optional>
+
+#include "core/keys.hpp"
+#include "tuner/binaries.hpp"
+#include "tuner/stopwatch.hpp"
+#include "zyfa/error.hpp"
+
+namespace zyfa::call {
+
+namespace {
+
+/// How long a process waits for another one that assembles the same binary before it does so itself.
+constexpr double assemble_wait_s = 30;
+/// Added to the budget when waiting for another process that tunes the same key.
+constexpr double tune_grace_s = 5;
+
+constexpr const char* off_reason = "mode off: the default schedule, the cache is not looked at";
+constexpr const char* replay_reason = "; mode replay takes the default schedule";
+
+/// Collects what the tuner measures for the publication, and passes it on.
+class Recorder : public tuner::MeasurementSink {
+  public:
+    Recorder(const Digest& key, tuner::MeasurementSink* next) : key_(key), next_(next) {}
+    void measured(const Measurement& measurement) override {
+        records.push_back({key_, measurement.schedule.canonical(), to_json(measurement),
+                           static_cast<std::uint64_t>(std::time(nullptr))});
+        if (next_)
+            next_->measured(measurement);
+    }
+    std::vector<cache::MeasurementRecord> records;
+
+  private:
+    Digest key_;
+    tuner::MeasurementSink* next_;
+};
+
+} // namespace
+
+/// One selection in the making.
+struct Selector::Job {
+    Job(const Problem& asked, const runtime::DeviceInfo& on, Mode in_mode, const PrepareRequest& with)
+        : problem(asked), device(on), mode(in_mode), request(with), key(winner_key(asked, identity_of(on))),
+          digest(key.digest()) {
+        selection.form = &templates::template_for(asked);
+        selection.explanation.key = key.canonical();
+    }
+
+    Explanation& explanation() { return selection.explanation; }
+
+    const Problem& problem;
+    const runtime::DeviceInfo& device;
+    Mode mode;
+    const PrepareRequest& request;
+    WinnerKey key;
+    Digest digest;
+
+    Selection selection;
+    templates::Kernel kernel; ///< of selection.schedule, with the digest of its binary
+    Digest binary;
+};
+
+Selector::Slot& Selector::slot(const Job& job, bool unsuited) {
+    const std::lock_guard lock(maps_lock_);
+    auto& slot = slots_[{job.digest, job.mode, job.device.ordinal, unsuited}];
+    if (!slot)
+        slot = std::make_unique<Slot>();
+    return *slot;
+}
+
+std::mutex& Selector::tuning_lock(int device) {
+    const std::lock_guard lock(maps_lock_);
+    auto& mutex = tuning_[device];
+    if (!mutex)
+        mutex = std::make_unique<std::mutex>();
+    return *mutex;
+}
+
+/// The winner of a bucket was chosen for one of its problems; another one may refuse its schedule.
+bool Selector::suits(const Job& job, const Selection& selection) {
+    return !selection.form->reject(job.problem, selection.schedule);
+}
+
+std::shared_ptr<const Selection> Selector::selected(const Problem& problem, const runtime::DeviceInfo& device,
+                                                    Mode mode) {
+    const PrepareRequest none;
+    const Job job(problem, device, mode, none);
+    auto known = slot(job).selection.load();
+    return !known || suits(job, *known) ? known : slot(job, true).selection.load();
+}
+
+std::shared_ptr<const Selection> Selector::select(const Problem& problem, const runtime::DeviceInfo& device,
+                                                  Mode mode, const PrepareRequest& request) {
+    Job job(problem, device, mode, request);
+    const bool retune = request.retune && mode == Mode::tune;
+    auto made = in_slot(job, slot(job), retune, [&] { make(job); });
+    if (suits(job, *made))
+        return made;
+    Job other(problem, device, mode, request);
+    return in_slot(other, slot(other, true), false, [&] {
+        use_default(other, "the key's winner, " + made->explanation.schedule +
+                               ", does not suit the problem; the default schedule");
+    });
+}
+
+/// One thread makes a slot's selection; others wait for it.
+template <class Make>
+std::shared_ptr<const Selection> Selector::in_slot(Job& job, Slot& its, bool anew, Make make_it) {
+    if (auto known = its.selection.load(); known && !anew)
+        return known;
+    std::unique_lock working(its.working, std::try_to_lock);
+    if (!working) {
+        ++counters_.waited;
+        working.lock();
+    }
+    if (auto known = its.selection.load(); known && !anew)
+        return known;
+    make_it();
+    job.explanation().resident = true;
+    auto made = std::make_shared<const Selection>(std::move(job.selection));
+    its.selection.store(made);
+    return made;
+}
+
+void Selector::make(Job& job) {
+    switch (job.mode) {
+    case Mode::off:
+        return use_default(job, off_reason);
+    case Mode::tune:
+        return tune_or_wait(job);
+    case Mode::replay:
+    case Mode::must_hit:
+        break;
+    }
+    if (use_winner(job)) {
+        ++counters_.hits;
+        return;
+    }
+    ++counters_.misses;
+    if (job.mode == Mode::must_hit)
+        throw Error(ErrorCode::cache_miss, "",
+                    "mode must_hit, and " + job.explanation().reason + ": " + job.explanation().key);
+    use_default(job, job.explanation().reason + replay_reason);
+}
+
+/// Fills in schedule, kernel and binary digest.
+void Selector::describe(Job& job, const Schedule& schedule) const {
+    Explanation& explanation = job.explanation();
+    {
+        const tuner::StopwatchScope timed(explanation.stages.instantiate);
+        job.kernel = job.selection.form->instantiate(job.key.problem_class, schedule);
+    }
+    job.selection.schedule = schedule;
+    job.binary = tuner::binary_key(job.kernel).digest();
+    explanation.kernel = job.kernel.name;
+    explanation.schedule = schedule.canonical();
+    explanation.binary_digest = job.binary.hex();
+}
+
+/// The stored winner, if it is one that this build can use; describes it. Else nullopt, with the reason in
+/// the explanation.
+std::optional<cache::Found> Selector::find_winner(Job& job) {
+    Explanation& explanation = job.explanation();
+    std::optional<cache::Found> found = services_.cache().find(job.digest);
+    const auto refuse = [&explanation](const std::string& reason) -> std::optional<cache::Found> {
+        explanation.reason = reason;
+        return std::nullopt;
+    };
+    if (!found)
+        return refuse("no cache layer has the key");
+    try {
+        const Schedule schedule = Schedule::parse(found->winner.schedule);
+        if (schedule.template_name != job.selection.form->name())
+            return refuse("the stored winner belongs to template " + schedule.template_name);
+        if (const auto why = job.selection.form->reject(job.problem, schedule))
+            return refuse("the stored winner does not suit the problem (" + *why + ")");
+        describe(job, schedule);
+    } catch (const Error& error) {
+        return refuse(std::string("the stored winner cannot be read (") + error.what() + ")");
+    }
+    if (job.binary != found->winner.binary)
+        return refuse("the stored winner was measured with another version of the kernel generator");
+    explanation.cache = CacheResult::hit;
+    explanation.layer = found->layer;
+    explanation.evidence_json = found->winner.evidence_json;
+    explanation.toolchain = found->binary.toolchain;
+    explanation.reason = "winner of cache layer " + found->layer;
+    return found;
+}
+
+bool Selector::use_winner(Job& job) {
+    std::optional<cache::Found> found = find_winner(job);
+    if (!found)
+        return false;
+    if (loaded_already(job) ||
+        load_module(job, found->binary.toolchain, std::move(found->binary.code_object), true))
+        return true;
+    if (job.mode == Mode::must_hit) {
+        job.explanation().reason = "the stored winner's binary does not load";
+        return false;
+    }
+    assemble(job, Look::no); // the same binary again: the winner stands
+    return true;
+}
+
+void Selector::use_default(Job& job, const std::string& reason) {
+    describe(job, job.selection.form->default_schedule(job.problem));
+    Explanation& explanation = job.explanation();
+    explanation.cache = job.mode == Mode::off ? CacheResult::off : CacheResult::miss;
+    explanation.reason = reason;
+    if (!loaded_already(job))
+        assemble(job, job.mode == Mode::off ? Look::no : Look::yes);
+}
+
+/// Assembles and loads the binary. Where it may be looked for, it is loaded from the cache instead, and
+/// assembled once among all processes that want it.
+void Selector::assemble(Job& job, Look look) {
+    const auto load_stored = [&] {
+        auto record = services_.cache().find_binary(job.binary);
+        return record && load_module(job, record->toolchain, std::move(record->code_object), true);
+    };
+    std::optional<cache::Cache::KeyLock> lock;
+    if (look == Look::yes) {
+        if (load_stored())
+            return;
+        lock.emplace(services_.cache().lock(job.binary, assemble_wait_s));
+        if (lock->waited()) {
+            ++counters_.waited;
+            if (load_stored())
+                return;
+        }
+    }
+    jit::CodeObject code;
+    {
+        const tuner::StopwatchScope timed(job.explanation().stages.assemble);
+        code = services_.assembler().assemble(job.kernel.assembly, job.kernel.target, job.kernel.name);
+        ++counters_.assembled;
+    }
+    if (job.mode != Mode::off) {
+        try {
+            services_.cache().publish_binary({job.binary, tuner::binary_key(job.kernel).canonical(),
+                                              job.kernel.name, job.kernel.target, code.toolchain, code.elf});
+        } catch (const Error& error) {
+            job.explanation().reason += std::string("; the binary could not be stored: ") + error.what();
+        }
+    }
+    load_module(job, code.toolchain, std::move(code.elf), false);
+}
+
+bool Selector::loaded_already(Job& job) {
+    const std::lock_guard lock(maps_lock_);
+    const auto known = loaded_.find({job.binary, job.device.ordinal});
+    if (known == loaded_.end())
+        return false;
+    job.selection.binary = known->second.lock();
+    if (job.selection.binary)
+        job.explanation().toolchain = job.selection.binary->toolchain;
+    return job.selection.binary != nullptr;
+}
+
+/// False where a binary out of the cache is refused by the device run time (counted as damaged); one that was
+/// just assembled is not expected to be, and the error is thrown.
+bool Selector::load_module(Job& job, const std::string& toolchain, std::vector<std::byte> elf,
+                           bool from_cache) {
+    const tuner::StopwatchScope timed(job.explanation().stages.load);
+    try {
+        const runtime::DeviceGuard guard(*services_.runtime(), job.device.ordinal);
+        job.selection.binary = std::make_shared<const LoadedBinary>(
+            services_.runtime(), job.device.ordinal, std::move(elf), job.kernel.name, toolchain);
+    } catch (const Error&) {
+        if (!from_cache)
+            throw;
+        ++counters_.damaged;
+        return false;
+    }
+    job.explanation().toolchain = toolchain;
+    const std::lock_guard lock(maps_lock_);
+    loaded_[{job.binary, job.device.ordinal}] = job.selection.binary;
+    return true;
+}
+
+void Selector::tune_or_wait(Job& job) {
+    if (!job.request.retune && use_winner(job)) {
+        ++counters_.hits;
+        return;
+    }
+    const double budget = job.request.tuning ? job.request.tuning->budget_s : options_.tune_budget_s;
+    // Another process may be tuning this key: its result is as good, but it is waited for no longer than a
+    // tuning of one's own would take. A dead process holds no lock.
+    const auto lock =
+        services_.cache().lock(job.digest, std::max(budget, options_.tune_budget_s) + tune_grace_s);
+    if (lock.waited()) {
+        ++counters_.waited;
+        if (!job.request.retune && use_winner(job)) {
+            ++counters_.hits;
+            return;
+        }
+    }
+    ++counters_.misses;
+    use_tuned(job);
+}
+
+void Selector::use_tuned(Job& job) {
+    tuner::Options tuning = job.request.tuning.value_or(tuner::Options{});
+    if (!job.request.tuning)
+        tuning.budget_s = options_.tune_budget_s;
+    Recorder recorder(job.digest, job.request.sink);
+    tuner::Outcome outcome;
+    {
+        const std::lock_guard alone(tuning_lock(job.device.ordinal));
+        outcome = tuner::tune(services_.runtime(), job.device.ordinal, services_.assembler(),
+                              *job.selection.form, job.problem, job.request.inputs, tuning, recorder);
+    }
+    counters_.assembled += outcome.assembled;
+    counters_.gated += outcome.gated;
+    counters_.timed += outcome.timed;
+
+    Explanation& explanation = job.explanation();
+    job.selection.schedule = outcome.schedule;
+    job.kernel = std::move(outcome.kernel);
+    job.binary = tuner::binary_key(job.kernel).digest();
+    explanation.kernel = job.kernel.name;
+    explanation.schedule = outcome.schedule.canonical();
+    explanation.binary_digest = job.binary.hex();
+    explanation.toolchain = outcome.code_object.toolchain;
+    explanation.evidence_json = outcome.evidence.to_json();
+    explanation.cache = CacheResult::miss;
+    const auto measured = std::count_if(
+        outcome.measurements.begin(), outcome.measurements.end(),
+        [](const Measurement& measurement) { return measurement.status == CandidateStatus::measured; });
+    explanation.reason = "tuned: " + outcome.evidence.verdict + "; " + std::to_string(measured) + " of " +
+                         std::to_string(outcome.measurements.size()) + " schedules measured";
+    explanation.stages.instantiate += outcome.instantiate_ms;
+    explanation.stages.assemble += outcome.assemble_ms;
+    explanation.stages.gate += outcome.gate_ms;
+    explanation.stages.tune += outcome.tune_ms;
+    try {
+        const Evidence& evidence = outcome.evidence;
+        services_.cache().publish({job.digest, explanation.key, explanation.schedule, job.binary,
+                                   explanation.evidence_json, evidence.data_profile, evidence.winner.policy,
+                                   evidence.versions_json, evidence.unix_time},
+                                  {job.binary, tuner::binary_key(job.kernel).canonical(), job.kernel.name,
+                                   job.kernel.target, outcome.code_object.toolchain, outcome.code_object.elf},
+                                  recorder.records);
+    } catch (const Error& error) {
+        explanation.reason += std::string("; the winner could not be stored: ") + error.what();
+    }
+    if (!loaded_already(job))
+        load_module(job, outcome.code_object.toolchain, std::move(outcome.code_object.elf), false);
+}
+
+Explanation Selector::explain(const Problem& problem, const runtime::DeviceInfo& device, Mode mode) {
+    const PrepareRequest none;
+    Job job(problem, device, mode, none);
+    if (const auto known = slot(job).selection.load())
+        return known->explanation;
+    if (mode != Mode::off && find_winner(job))
+        return job.explanation();
+    const std::string miss = job.explanation().reason;
+    describe(job, job.selection.form->default_schedule(problem));
+    Explanation& explanation = job.explanation();
+    explanation.cache = mode == Mode::off ? CacheResult::off : CacheResult::miss;
+    switch (mode) {
+    case Mode::off:
+        explanation.reason = off_reason;
+        break;
+    case Mode::replay:
+        explanation.reason = miss + replay_reason;
+        break;
+    case Mode::tune:
+        explanation.reason = miss + "; mode tune would tune, starting from the default schedule";
+        break;
+    case Mode::must_hit:
+        explanation.reason = miss + "; mode must_hit would refuse";
+        break;
+    }
+    return explanation;
+}
+
+} // namespace zyfa::call

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a problem and a mode to a loaded kernel: cache, tuner, assembler, in that order.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "attention/counters.hpp"
+#include "attention/prepare.hpp"
+#include "attention/selection.hpp"
+#include "attention/services.hpp"
+#include "core/digest.hpp"
+
+namespace zyfa::call {
+
+/// Thread-safe; one thread works on a key, others that want it wait; different keys go side by side. What was
+/// selected for a key, mode and device stays selected for the life of the context: a process does not look at
+/// the disk again for a bucket of sizes it has met.
+///
+/// | mode     | reads             | on a miss                      | stores                          |
+/// |----------|-------------------|--------------------------------|---------------------------------|
+/// | off      | nothing           | default schedule               | nothing                         |
+/// | replay   | winners, binaries | default schedule               | the binary it had to assemble   |
+/// | tune     | winners, binaries | tunes within the budget        | winner, binary, measurements    |
+/// | must_hit | winners, binaries | Error{cache_miss} with the key | nothing                         |
+///
+/// A stored winner whose binary is not what this build's template makes of its schedule was measured with
+/// another generator of code; it counts as a miss.
+class Selector {
+  public:
+    Selector(const ContextOptions& options, Services& services, AtomicCounters& counters)
+        : options_(options), services_(services), counters_(counters) {}
+
+    /// `problem` is canonical.
+    std::shared_ptr<const Selection> select(const Problem& problem, const runtime::DeviceInfo& device,
+                                            Mode mode, const PrepareRequest& request);
+    /// What select() has answered before for the problem's key; null if it has not. Does not wait.
+    std::shared_ptr<const Selection> selected(const Problem& problem, const runtime::DeviceInfo& device,
+                                              Mode mode);
+    /// What select() would answer; assembles, loads, tunes and stores nothing.
+    Explanation explain(const Problem& problem, const runtime::DeviceInfo& device, Mode mode);
+
+  private:
+    struct Slot {
+        std::mutex working; ///< held while the selection is made
+        std::atomic<std::shared_ptr<const Selection>> selection;
+    };
+    /// Winner key, mode, device, and whether the problem is one that the key's winner does not suit.
+    using SlotKey = std::tuple<Digest, Mode, int, bool>;
+    struct Job;
+
+    enum class Look : bool { no, yes };
+
+    Slot& slot(const Job& job, bool unsuited = false);
+    static bool suits(const Job& job, const Selection& selection);
+    template <class Make>
+    std::shared_ptr<const Selection> in_slot(Job& job, Slot& its, bool anew, Make make_it);
+    void make(Job& job);
+    std::optional<cache::Found> find_winner(Job& job);
+    bool use_winner(Job& job);
+    void use_default(Job& job, const std::string& reason);
+    void tune_or_wait(Job& job);
+    void use_tuned(Job& job);
+    void describe(Job& job, const Schedule& schedule) const;
+    void assemble(Job& job, Look look);
+    bool load_module(Job& job, const std::string& toolchain, std::vector<std::byte> elf, bool from_cache);
+    bool loaded_already(Job& job);
+    std::mutex& tuning_lock(int device);
+
+    const ContextOptions& options_;
+    Services& services_;
+    AtomicCounters& counters_;
+
+    std::mutex maps_lock_; ///< over the three maps; never held while working
+    std::map<SlotKey, std::unique_ptr<Slot>> slots_;
+    std::map<std::pair<Digest, int>, std::weak_ptr<const LoadedBinary>> loaded_;
+    std::map<int, std::unique_ptr<std::mutex>>
+        tuning_; ///< one tuning at a time per device: timings must not overlap
+};
+
+} // namespace zyfa::call
