@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the compute-unit model found out about one workgroup: pipes, phases, and stalls by instruction.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "sim/timing/cu_model.hpp"
+
+namespace zyfa::sim::timing {
+
+/// Busy cycles of the pipes of one SIMD (LDS and memory: of the whole compute unit, in SIMD 0's entry).
+struct PipeCycles {
+    std::uint64_t matrix = 0; ///< including the cycles in which packed FP32 blocks the matrix pipe
+    std::uint64_t packed = 0; ///< those
+    std::uint64_t vector = 0; ///< including packed FP32
+    std::uint64_t issue = 0;  ///< 4 per instruction
+    std::uint64_t scalar = 0, lds = 0, memory = 0;
+};
+
+/// One instruction address over all waves.
+struct InstructionProfile {
+    std::uint64_t count = 0;
+    std::uint64_t busy = 0;
+    std::array<std::uint64_t, stalls> stalled{}; ///< cycles by reason
+};
+
+struct TimingReport {
+    std::uint64_t workgroup = 0;
+    Cycle cycles = 0; ///< from the launch of the workgroup to the end of its last wave
+    std::array<PipeCycles, 4> simd{};
+    /// Intervals between workgroup barriers; a ping-pong kernel has one phase between two of them.
+    std::vector<Cycle> barriers;
+    Cycle first_matrix = 0,
+          last_matrix = 0; ///< the matrix pipes' first issue and last end: the whole key loop
+    std::map<std::uint32_t, InstructionProfile> profile; ///< by PC, bytes from the code object's base
+    std::vector<Event> events;                           ///< if asked for
+    /// Matrix-pipe intervals of SIMD 0 (start, cycles), packed FP32 left out.
+    std::vector<std::pair<Cycle, std::uint32_t>> matrix_intervals;
+
+    /// Share of cycles in which SIMD 0's matrix pipe executes MFMAs, between two points.
+    double matrix_busy(Cycle begin, Cycle end) const;
+    /// The middle `phases` intervals between barriers (paper Section IV-C: 40), or nothing if there are
+    /// fewer.
+    struct Steady {
+        double matrix_busy = 0, phase_cycles = 0;
+        unsigned phases = 0;
+    };
+    Steady steady(unsigned phases = 40) const;
+    double whole_loop() const { return matrix_busy(first_matrix, last_matrix); }
+};
+
+} // namespace zyfa::sim::timing

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/timing/timed_run.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "sim/fault.hpp"
+
+namespace zyfa::sim::timing {
+
+namespace {
+
+/// Remembers the access of the instruction under way.
+class Access final : public Observer {
+  public:
+    void access(Wave&, const Instruction&, const std::uint64_t* addresses, std::uint64_t active,
+                unsigned) override {
+        executed.addresses = addresses;
+        executed.active = active;
+    }
+    Executed executed;
+};
+
+void account(TimingReport& report, const Event& event, const Instruction& i) {
+    PipeCycles& pipes = report.simd[event.wave % 4];
+    pipes.issue += 4;
+    switch (event.kind) {
+    case InstructionClass::matrix:
+        pipes.matrix += event.busy;
+        if (report.first_matrix == 0)
+            report.first_matrix = event.issue;
+        report.last_matrix = std::max(report.last_matrix, event.issue + event.busy);
+        if (event.wave % 4 == 0)
+            report.matrix_intervals.emplace_back(event.issue, event.busy);
+        break;
+    case InstructionClass::packed_fp32:
+        pipes.packed += event.busy;
+        pipes.matrix += event.busy;
+        pipes.vector += event.busy;
+        break;
+    case InstructionClass::valu:
+    case InstructionClass::transcendental:
+        pipes.vector += event.busy;
+        break;
+    case InstructionClass::salu:
+        pipes.scalar += 4;
+        break;
+    case InstructionClass::lds:
+        report.simd[0].lds += event.busy;
+        break;
+    case InstructionClass::vmem:
+    case InstructionClass::flat:
+        report.simd[0].memory += event.busy;
+        break;
+    default:
+        break;
+    }
+    InstructionProfile& profile = report.profile[i.pc];
+    ++profile.count;
+    profile.busy += event.busy;
+    profile.stalled[static_cast<unsigned>(event.stall)] += event.stalled;
+}
+
+} // namespace
+
+TimingReport run_timed(Workgroup& group, ThreadContext& thread, const TimedRunOptions& options) {
+    const auto count = static_cast<unsigned>(group.waves.size());
+    CuModel model(options.parameters, count);
+    TimingReport report;
+    report.workgroup = group.index;
+    Access access;
+    Observer* const before = thread.observer;
+    thread.observer = &access;
+    struct Restore {
+        ThreadContext& thread;
+        Observer* observer;
+        ~Restore() { thread.observer = observer; }
+    } restore{thread, before};
+    for (Wave& wave : group.waves)
+        wave.thread = &thread;
+
+    while (!group.done()) {
+        // The earliest issue; then the higher s_setprio; then the older wave (paper Section III-A).
+        unsigned chosen = count;
+        Readiness at;
+        for (unsigned w = 0; w < count; ++w) {
+            Wave& wave = group.waves[w];
+            if (wave.state == WaveState::sleeping)
+                wave.state = WaveState::running;
+            if (wave.state != WaveState::running)
+                continue;
+            const Readiness r = model.ready(w, *wave.next);
+            if (chosen == count || r.cycle < at.cycle ||
+                (r.cycle == at.cycle && model.priority(w) > model.priority(chosen))) {
+                chosen = w;
+                at = r;
+            }
+        }
+        group.next_wave = chosen == count ? 0 : chosen;
+        if (chosen == count)
+            throw FaultError{"hang", "every wave waits at a barrier that cannot be reached"};
+        Wave& wave = group.waves[chosen];
+        const Instruction& i = *wave.next++;
+        ++wave.instructions;
+        if (wave.instructions > options.instruction_limit)
+            throw FaultError{"hang", "wave " + std::to_string(chosen) + " has executed " +
+                                         std::to_string(wave.instructions) + " instructions without ending"};
+        access.executed = Executed{};
+        if (!(wave.skipping && (i.flags & flag::vector) != 0))
+            (i.execute_observed ? i.execute_observed : i.execute)(wave, i);
+        access.executed.branch_taken = i.kind == InstructionClass::branch && wave.next != &i + 1;
+        const Event event = model.issue(chosen, i, at, access.executed);
+        account(report, event, i);
+        if (options.keep_events)
+            report.events.push_back(event);
+        if (wave.state == WaveState::barrier)
+            ++group.at_barrier;
+        else if (wave.state == WaveState::ended)
+            ++group.ended;
+        if (group.at_barrier != 0 && group.at_barrier + group.ended == count) {
+            for (Wave& waiting : group.waves)
+                if (waiting.state == WaveState::barrier)
+                    waiting.state = WaveState::running;
+            group.at_barrier = 0;
+        }
+    }
+    report.barriers = model.barrier_releases();
+    report.cycles = model.end();
+    return report;
+}
+
+} // namespace zyfa::sim::timing
