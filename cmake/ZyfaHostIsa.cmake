@@ -12,6 +12,11 @@ set(ZYFA_HOST_ISA_FLAGS_baseline "")
 set(ZYFA_HOST_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi2)
 set(ZYFA_HOST_ISA_FLAGS_avx512 -mavx2 -mfma -mf16c -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl)
 
+# GCC 12 warns inside its own AVX-512 header (GCC bug 105593).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND ZYFA_HOST_ISA_FLAGS_avx512 -Wno-maybe-uninitialized -Wno-uninitialized)
+endif()
+
 function(zyfa_host_isa_objects name)
   set(objects)
   foreach(isa ${ZYFA_HOST_ISAS})

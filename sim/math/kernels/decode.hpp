@@ -43,7 +43,8 @@ using E3M2 = SmallFloat<3, 2, Specials::none>;
 using E2M1 = SmallFloat<2, 1, Specials::none>;
 using F16 = SmallFloat<5, 10, Specials::ieee>;
 struct BF16 {
-    static constexpr int bits = 16;
+    static constexpr int bits = 16, mantissa = 7, bias = 127;
+    static constexpr Specials specials = Specials::ieee;
     static ZYFA_SIM_INLINE float to_float(std::uint32_t code) { return float_of(code << 16); }
 };
 

@@ -10,82 +10,105 @@
 namespace zyfa::sim::ZYFA_SIM_ISA {
 namespace {
 
-/// Tile of 4 rows by up to 2 vectors of columns, kept in registers over the k loop.
+/// A tile of D is 4 rows by `columns` columns: up to 2 vectors, kept in registers over the k loop.
 template <int N>
-inline constexpr int vector_width = N < widest ? N : widest;
-template <int N>
-inline constexpr int tile_vectors = N / vector_width<N> >= 2 ? 2 : 1;
+struct Tile {
+    static constexpr int width = N < widest ? N : widest, vectors = N / width >= 2 ? 2 : 1;
+    static constexpr int columns = width * vectors;
+    using V = Doubles<width>;
+    V sum[4][vectors];
 
-/// Sum over k of a[k][row0 + r] * b[k][column0 + ...].
-template <int M, int N, int K>
-ZYFA_SIM_INLINE void dot_tile(const double* a, const double* b,
-                              Doubles<vector_width<N>> (&sum)[4][tile_vectors<N>]) {
-    using V = Doubles<vector_width<N>>;
-    for (auto& row : sum)
-        for (auto& v : row)
-            v = V::broadcast(0.0);
-    for (int k = 0; k < K; ++k) {
-        V columns[tile_vectors<N>];
-        for (int j = 0; j < tile_vectors<N>; ++j)
-            columns[j] = V::load(b + k * N + j * vector_width<N>);
-        for (int r = 0; r < 4; ++r) {
-            const V x = V::broadcast(a[k * M + r]);
-            for (int j = 0; j < tile_vectors<N>; ++j)
-                sum[r][j] = add_exact_product(x, columns[j], sum[r][j]);
+    ZYFA_SIM_INLINE void clear() {
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; ++r)
+#pragma GCC unroll 2
+            for (int j = 0; j < vectors; ++j)
+                sum[r][j] = V::broadcast(0.0);
+    }
+    /// Adds sum over k of a[k][r] * b[k][column].
+    template <int K>
+    ZYFA_SIM_INLINE void add_dot(const double* a, const double* b) {
+        for (int k = 0; k < K; ++k) {
+            V column[vectors];
+#pragma GCC unroll 2
+            for (int j = 0; j < vectors; ++j)
+                column[j] = V::load(b + k * columns + j * width);
+#pragma GCC unroll 4
+            for (int r = 0; r < 4; ++r) {
+                const V x = V::broadcast(a[k * 4 + r]);
+#pragma GCC unroll 2
+                for (int j = 0; j < vectors; ++j)
+                    sum[r][j] = V::add_exact_product(x, column[j], sum[r][j]);
+            }
         }
     }
-}
-
-/// Adds C, rounds and stores one tile.
-template <int N>
-ZYFA_SIM_INLINE void store_tile(const MfmaCall& call, int word,
-                                const Doubles<vector_width<N>> (&sum)[4][tile_vectors<N>]) {
-    using V = Doubles<vector_width<N>>;
-    for (int r = 0; r < 4; ++r)
-        for (int j = 0; j < tile_vectors<N>; ++j) {
-            const int at = word + r * 64 + j * vector_width<N>;
-            const V c = call.c ? V::from_floats(call.c + at) : V::broadcast(float_of(call.c_constant));
-            (sum[r][j] + c).to_floats(call.d + at);
-        }
-}
+    /// Adds scale * other, the scale being a power of two or NaN: row_scale[r] * column_scale[column].
+    ZYFA_SIM_INLINE void add_scaled(const Tile& other, const double* row_scale, const double* column_scale) {
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; ++r)
+#pragma GCC unroll 2
+            for (int j = 0; j < vectors; ++j) {
+                const V scale = V::broadcast(row_scale[r]) * V::load(column_scale + j * width);
+                sum[r][j] = sum[r][j] + other.sum[r][j] * scale;
+            }
+    }
+    ZYFA_SIM_INLINE void add(const Tile& other) {
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; ++r)
+#pragma GCC unroll 2
+            for (int j = 0; j < vectors; ++j)
+                sum[r][j] = sum[r][j] + other.sum[r][j];
+    }
+    /// Adds C, rounds and stores; `word` is the place of row 0, column 0 in C and D.
+    ZYFA_SIM_INLINE void store(const MfmaCall& call, int word) const {
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; ++r)
+#pragma GCC unroll 2
+            for (int j = 0; j < vectors; ++j) {
+                const int at = word + r * 64 + j * width;
+                const V c = call.c ? V::from_floats(call.c + at) : V::broadcast(float_of(call.c_constant));
+                (sum[r][j] + c).to_floats(call.d + at);
+            }
+    }
+};
 
 template <class FormatA, class FormatB, int W, int Blocks, int K>
 void dense(const MfmaCall& call) {
-    constexpr int per_lane = K * W * Blocks / 64;
+    using T = Tile<W>;
+    using At = Accumulator<W>;
+    using Ks = Contiguous<K * W * Blocks / 64>;
     alignas(64) double a[Blocks * K * W], b[Blocks * K * W];
-    decode_operand<FormatA, W, Blocks, K, Contiguous<per_lane>>(call.a, a);
-    decode_operand<FormatB, W, Blocks, K, Contiguous<per_lane>>(call.b, b);
-    constexpr int step = vector_width<W> * tile_vectors<W>;
+    decode_operand<FormatA, W, Blocks, K, Ks, 4>(call.a, a);
+    decode_operand<FormatB, W, Blocks, K, Ks, T::columns>(call.b, b);
     for (int block = 0; block < Blocks; ++block)
-        for (int row_block = 0; row_block < W / 4; ++row_block)
-            for (int column = 0; column < W; column += step) {
-                Doubles<vector_width<W>> sum[4][tile_vectors<W>];
-                dot_tile<W, W, K>(a + block * K * W + 4 * row_block, b + block * K * W + column, sum);
-                using At = Accumulator<W>;
-                store_tile<W>(call, At::reg(block, row_block) * 64 + At::lane(block, row_block) + column,
-                              sum);
+        for (int column = 0; column < W; column += T::columns)
+            for (int row = 0; row < W; row += 4) {
+                T tile;
+                tile.clear();
+                tile.template add_dot<K>(a + Tiles<W, K, 4>::at(block, row, 0),
+                                         b + Tiles<W, K, T::columns>::at(block, column, 0));
+                tile.store(call, At::reg(block, row / 4) * 64 + At::lane(block, row / 4) + column);
             }
 }
 
 /// Decodes an f8f6f4 operand by its format selector (cbsz for A, blgp for B).
-template <int W, int K>
+template <int W, int K, int Columns>
 void decode_f8f6f4(unsigned format, const std::uint32_t* regs, double* out) {
     switch (format) {
     case 0:
-        return decode_operand<E4M3, W, 1, K, Chunked<64 / W>>(regs, out);
+        return decode_operand<E4M3, W, 1, K, Chunked<64 / W>, Columns>(regs, out);
     case 1:
-        return decode_operand<E5M2, W, 1, K, Chunked<64 / W>>(regs, out);
+        return decode_operand<E5M2, W, 1, K, Chunked<64 / W>, Columns>(regs, out);
     case 2:
-        return decode_operand<E2M3, W, 1, K, Contiguous<32>>(regs, out);
+        return decode_operand<E2M3, W, 1, K, Contiguous<32>, Columns>(regs, out);
     case 3:
-        return decode_operand<E3M2, W, 1, K, Contiguous<32>>(regs, out);
+        return decode_operand<E3M2, W, 1, K, Contiguous<32>, Columns>(regs, out);
     default:
-        return decode_operand<E2M1, W, 1, K, Contiguous<32>>(regs, out);
+        return decode_operand<E2M1, W, 1, K, Contiguous<32>, Columns>(regs, out);
     }
 }
 
-/// scale[block][row or column]: lane (i, g) holds the scale of k block g.
-template <int W>
+/// scale[k block][row or column]: lane (i, g) holds the scale of k block g.
 ZYFA_SIM_INLINE void decode_scale(const std::uint32_t* reg, unsigned byte, double* out) {
     for (unsigned lane = 0; lane < lanes; ++lane)
         out[lane] = e8m0_to_double(reg[lane] >> (8 * byte) & 255);
@@ -93,36 +116,30 @@ ZYFA_SIM_INLINE void decode_scale(const std::uint32_t* reg, unsigned byte, doubl
 
 template <int W, int K, bool Scaled>
 void f8f6f4(const MfmaCall& call) {
+    using T = Tile<W>;
+    using At = Accumulator<W>;
     alignas(64) double a[K * W], b[K * W], scale_a[lanes], scale_b[lanes];
-    decode_f8f6f4<W, K>(call.cbsz, call.a, a);
-    decode_f8f6f4<W, K>(call.blgp, call.b, b);
+    decode_f8f6f4<W, K, 4>(call.cbsz, call.a, a);
+    decode_f8f6f4<W, K, T::columns>(call.blgp, call.b, b);
     if constexpr (Scaled) {
-        decode_scale<W>(call.scale_a, call.scale_byte_a, scale_a);
-        decode_scale<W>(call.scale_b, call.scale_byte_b, scale_b);
+        decode_scale(call.scale_a, call.scale_byte_a, scale_a);
+        decode_scale(call.scale_b, call.scale_byte_b, scale_b);
     }
-    using V = Doubles<vector_width<W>>;
-    constexpr int vectors = tile_vectors<W>, step = vector_width<W> * vectors;
-    for (int row_block = 0; row_block < W / 4; ++row_block)
-        for (int column = 0; column < W; column += step) {
-            V total[4][vectors];
-            for (auto& row : total)
-                for (auto& v : row)
-                    v = V::broadcast(0.0);
+    for (int column = 0; column < W; column += T::columns)
+        for (int row = 0; row < W; row += 4) {
+            T total;
+            total.clear();
             for (int block = 0; block < K / 32; ++block) {
-                V sum[4][vectors];
-                dot_tile<W, W, 32>(a + block * 32 * W + 4 * row_block, b + block * 32 * W + column, sum);
-                for (int r = 0; r < 4; ++r)
-                    for (int j = 0; j < vectors; ++j) {
-                        if constexpr (Scaled) {
-                            const V row = V::broadcast(scale_a[block * W + 4 * row_block + r]);
-                            const V col = V::load(scale_b + block * W + column + j * vector_width<W>);
-                            sum[r][j] = sum[r][j] * (row * col);
-                        }
-                        total[r][j] = total[r][j] + sum[r][j];
-                    }
+                T tile;
+                tile.clear();
+                tile.template add_dot<32>(a + Tiles<W, K, 4>::at(0, row, 32 * block),
+                                          b + Tiles<W, K, T::columns>::at(0, column, 32 * block));
+                if constexpr (Scaled)
+                    total.add_scaled(tile, scale_a + block * W + row, scale_b + block * W + column);
+                else
+                    total.add(tile);
             }
-            using At = Accumulator<W>;
-            store_tile<W>(call, At::reg(0, row_block) * 64 + At::lane(0, row_block) + column, total);
+            total.store(call, At::reg(0, row / 4) * 64 + At::lane(0, row / 4) + column);
         }
 }
 

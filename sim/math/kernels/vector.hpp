@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short vectors of double and float for the matrix micro-kernels.
+// Short vectors of double for the matrix micro-kernels: one register of the widest kind that the instruction
+// set has.
 #pragma once
 
 #include "sim/math/kernels/lanes.hpp"
@@ -10,70 +11,105 @@
 
 namespace zyfa::sim::ZYFA_SIM_ISA {
 
-template <int Width>
-struct VectorTypes;
-template <>
-struct VectorTypes<4> {
-    using Double = double __attribute__((vector_size(32)));
-    using Float = float __attribute__((vector_size(16)));
-    using Mask = std::int32_t __attribute__((vector_size(16)));
-};
-template <>
-struct VectorTypes<8> {
-    using Double = double __attribute__((vector_size(64)));
-    using Float = float __attribute__((vector_size(32)));
-    using Mask = std::int32_t __attribute__((vector_size(32)));
-};
-
-/// Doubles that the widest vector of this instruction set holds.
+/// Doubles of one widest register.
 #if defined(__AVX512F__)
 inline constexpr int widest = 8;
-#else
+#elif defined(__AVX2__)
 inline constexpr int widest = 4;
+#else
+inline constexpr int widest = 2;
 #endif
 
+/// Portable form. to_floats rounds to FP32, nearest even, every NaN becoming the canonical one.
 template <int Width>
 struct Doubles {
-    using Types = VectorTypes<Width>;
-    typename Types::Double v;
+    double v[Width];
 
     static ZYFA_SIM_INLINE Doubles load(const double* p) {
         Doubles r;
-        __builtin_memcpy(&r.v, p, sizeof r.v);
+        for (int i = 0; i < Width; ++i)
+            r.v[i] = p[i];
         return r;
     }
-    static ZYFA_SIM_INLINE Doubles broadcast(double x) { return {typename Types::Double{} + x}; }
+    static ZYFA_SIM_INLINE Doubles broadcast(double x) {
+        Doubles r;
+        for (int i = 0; i < Width; ++i)
+            r.v[i] = x;
+        return r;
+    }
     static ZYFA_SIM_INLINE Doubles from_floats(const std::uint32_t* p) {
-        typename Types::Float f;
-        __builtin_memcpy(&f, p, sizeof f);
-        return {__builtin_convertvector(f, typename Types::Double)};
+        Doubles r;
+        for (int i = 0; i < Width; ++i)
+            r.v[i] = static_cast<double>(float_of(p[i]));
+        return r;
     }
-    /// Rounds to float (nearest even); every NaN becomes the canonical one.
     ZYFA_SIM_INLINE void to_floats(std::uint32_t* p) const {
-        const auto f = __builtin_convertvector(v, typename Types::Float);
-        using Mask = typename Types::Mask;
-        const Mask bits = __builtin_bit_cast(Mask, f);
-        const Mask ordered = f == f;
-        const Mask r = (bits & ordered) | (~ordered & static_cast<std::int32_t>(canonical_nan));
-        __builtin_memcpy(p, &r, sizeof r);
+        for (int i = 0; i < Width; ++i) {
+            const float f = static_cast<float>(v[i]);
+            p[i] = f == f ? bits_of(f) : canonical_nan;
+        }
     }
-    friend ZYFA_SIM_INLINE Doubles operator+(Doubles a, Doubles b) { return {a.v + b.v}; }
-    friend ZYFA_SIM_INLINE Doubles operator*(Doubles a, Doubles b) { return {a.v * b.v}; }
+    friend ZYFA_SIM_INLINE Doubles operator+(Doubles a, Doubles b) {
+        for (int i = 0; i < Width; ++i)
+            a.v[i] += b.v[i];
+        return a;
+    }
+    friend ZYFA_SIM_INLINE Doubles operator*(Doubles a, Doubles b) {
+        for (int i = 0; i < Width; ++i)
+            a.v[i] *= b.v[i];
+        return a;
+    }
+    /// a * b + c where a * b is exact in double, so that one rounding and two give the same bits.
+    static ZYFA_SIM_INLINE Doubles add_exact_product(Doubles a, Doubles b, Doubles c) { return a * b + c; }
 };
 
-/// a * b + c where a * b is exact in double, so that one rounding and two give the same bits and a host
-/// without fused operations may use two.
-template <int Width>
-ZYFA_SIM_INLINE Doubles<Width> add_exact_product(Doubles<Width> a, Doubles<Width> b, Doubles<Width> c) {
-#if defined(__AVX512F__)
-    if constexpr (Width == 8)
-        return {_mm512_fmadd_pd(a.v, b.v, c.v)};
-#endif
-#if defined(__FMA__)
-    if constexpr (Width == 4)
+#if defined(__AVX2__)
+template <>
+struct Doubles<4> {
+    __m256d v;
+
+    static ZYFA_SIM_INLINE Doubles load(const double* p) { return {_mm256_loadu_pd(p)}; }
+    static ZYFA_SIM_INLINE Doubles broadcast(double x) { return {_mm256_set1_pd(x)}; }
+    static ZYFA_SIM_INLINE Doubles from_floats(const std::uint32_t* p) {
+        return {_mm256_cvtps_pd(_mm_castsi128_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))))};
+    }
+    ZYFA_SIM_INLINE void to_floats(std::uint32_t* p) const {
+        const __m128 f = _mm256_cvtpd_ps(v);
+        const __m128 nan = _mm_castsi128_ps(_mm_set1_epi32(static_cast<int>(canonical_nan)));
+        const __m128 r = _mm_blendv_ps(f, nan, _mm_cmpunord_ps(f, f));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_castps_si128(r));
+    }
+    friend ZYFA_SIM_INLINE Doubles operator+(Doubles a, Doubles b) { return {_mm256_add_pd(a.v, b.v)}; }
+    friend ZYFA_SIM_INLINE Doubles operator*(Doubles a, Doubles b) { return {_mm256_mul_pd(a.v, b.v)}; }
+    static ZYFA_SIM_INLINE Doubles add_exact_product(Doubles a, Doubles b, Doubles c) {
         return {_mm256_fmadd_pd(a.v, b.v, c.v)};
+    }
+};
 #endif
-    return {a.v * b.v + c.v};
-}
+
+#if defined(__AVX512F__)
+template <>
+struct Doubles<8> {
+    __m512d v;
+
+    static ZYFA_SIM_INLINE Doubles load(const double* p) { return {_mm512_loadu_pd(p)}; }
+    static ZYFA_SIM_INLINE Doubles broadcast(double x) { return {_mm512_set1_pd(x)}; }
+    static ZYFA_SIM_INLINE Doubles from_floats(const std::uint32_t* p) {
+        return {
+            _mm512_cvtps_pd(_mm256_castsi256_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))))};
+    }
+    ZYFA_SIM_INLINE void to_floats(std::uint32_t* p) const {
+        const __m256 f = _mm512_cvtpd_ps(v);
+        const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(canonical_nan)));
+        const __m256 r = _mm256_blendv_ps(f, nan, _mm256_cmp_ps(f, f, _CMP_UNORD_Q));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_castps_si256(r));
+    }
+    friend ZYFA_SIM_INLINE Doubles operator+(Doubles a, Doubles b) { return {_mm512_add_pd(a.v, b.v)}; }
+    friend ZYFA_SIM_INLINE Doubles operator*(Doubles a, Doubles b) { return {_mm512_mul_pd(a.v, b.v)}; }
+    static ZYFA_SIM_INLINE Doubles add_exact_product(Doubles a, Doubles b, Doubles c) {
+        return {_mm512_fmadd_pd(a.v, b.v, c.v)};
+    }
+};
+#endif
 
 } // namespace zyfa::sim::ZYFA_SIM_ISA
