@@ -69,6 +69,13 @@ std::vector<GateRow> sample_rows(const Problem& problem, std::size_t count, std:
                length = static_cast<std::uint64_t>(problem.seq_q);
     const std::uint64_t all = heads * batches * length;
     count = static_cast<std::size_t>(std::min<std::uint64_t>(count, all));
+    if (count == all) {
+        for (std::int64_t b = 0; b < problem.batch; ++b)
+            for (std::int64_t h = 0; h < problem.heads_q; ++h)
+                for (std::int64_t s = 0; s < problem.seq_q; ++s)
+                    rows.push_back({b, h, s});
+        return rows;
+    }
     const auto add = [&](std::int64_t b, std::int64_t h, std::int64_t s) {
         const GateRow row{b, h, s};
         if (s >= 0 && s < problem.seq_q && rows.size() < count &&
@@ -90,12 +97,6 @@ std::vector<GateRow> sample_rows(const Problem& problem, std::size_t count, std:
                                     last / 256 * 256, last / 128 * 128, first_seeing}) {
         anywhere(edge - 1);
         anywhere(edge);
-    }
-    if (count == all) { // few enough to take every row
-        for (std::int64_t b = 0; b < problem.batch; ++b)
-            for (std::int64_t h = 0; h < problem.heads_q; ++h)
-                for (std::int64_t s = 0; s <= last; ++s)
-                    add(b, h, s);
     }
     while (rows.size() < count)
         anywhere(static_cast<std::int64_t>(random() % length));
