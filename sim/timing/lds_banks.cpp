@@ -73,6 +73,14 @@ unsigned lds_passes(LdsDirection direction, unsigned bytes, const std::uint64_t*
     return passes;
 }
 
+unsigned lds_conflicts(LdsDirection direction, unsigned bytes, const std::uint64_t* addresses,
+                       std::uint64_t active) {
+    unsigned phases = 0;
+    for (const std::uint64_t phase : lds_phases(direction, bytes).lanes)
+        phases += (phase & active) != 0;
+    return lds_passes(direction, bytes, addresses, active) - phases;
+}
+
 unsigned lds_port_cycles(LdsDirection direction, unsigned bytes, const std::uint64_t* addresses,
                          std::uint64_t active) {
     const unsigned dwords = std::max(1u, bytes / 4);

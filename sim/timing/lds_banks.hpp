@@ -28,6 +28,10 @@ LdsPhases lds_phases(LdsDirection direction, unsigned bytes);
 unsigned lds_passes(LdsDirection direction, unsigned bytes, const std::uint64_t* addresses,
                     std::uint64_t active);
 
+/// Passes beyond one per phase: what the counter SQ_LDS_BANK_CONFLICT counts.
+unsigned lds_conflicts(LdsDirection direction, unsigned bytes, const std::uint64_t* addresses,
+                       std::uint64_t active);
+
 /// Cycles that one wave instruction holds its SIMD pair's LDS port: data cycles times the conflict ratio, at
 /// least the issue cycles (rocRoller's model: reads 16, 16, 4, 8 lanes per clock for 4, 8, 12, 16 bytes;
 /// writes 16, 8, 4, 4; issue 4 and for writes 4 more per dword).
