@@ -126,8 +126,7 @@ void TestBed::judge(const Schedule& schedule, const Launched& first, const Launc
 bool TestBed::device_alive() {
     // A device fault is sticky in HIP. The simulator can take it back; a GPU cannot without losing every
     // allocation of the process.
-    if (void* clear = runtime_->extension("zyfaSimClearFault"))
-        reinterpret_cast<int (*)(int)>(clear)(device_);
+    runtime::clear_fault(*runtime_, device_);
     try {
         o_.fill(first_sentinel);
         runtime::synchronize(*runtime_, device_);

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each mode reads, makes and stores.
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "attention/context_impl.hpp"
+#include "core/keys.hpp"
+#include "tests/attention/rig.hpp"
+
+using namespace zyfa;
+using namespace zyfa::test;
+
+namespace {
+
+const Problem problem = bf16(1, 4, 2, 200, 200);
+
+struct Stored {
+    std::uint64_t binaries = 0, winners = 0, measurements = 0;
+};
+
+Stored stored(Context& context) {
+    Stored sum;
+    for (const cache::Statistics& layer : context.impl().services().cache().statistics()) {
+        sum.binaries += layer.binaries;
+        sum.winners += layer.winners;
+        sum.measurements += layer.measurements;
+    }
+    return sum;
+}
+
+/// One call, compared with fp64.
+void run(Context& context, const Problem& asked = problem) {
+    Tensors tensors(context, asked);
+    context.attention(tensors.args());
+    const std::string fault = tensors.check(64);
+    CHECK_MESSAGE(fault.empty(), fault);
+}
+
+/// Tunes two schedules only: enough for what these tests ask.
+Explanation tune_shortly(Context& context, bool again = false) {
+    call::PrepareRequest request;
+    request.mode = Mode::tune;
+    request.retune = again;
+    request.tuning.emplace();
+    request.tuning->budget_s = 0;
+    const templates::Template& form = templates::template_for(problem);
+    request.tuning->candidates = templates::enumerate(form, problem);
+    request.tuning->candidates->resize(2);
+    return context.impl().prepare(problem, 0, request);
+}
+
+} // namespace
+
+TEST_CASE("mode off takes the default schedule and stores nothing") {
+    const TemporaryFolder folder;
+    Context context(simulator(Mode::off, folder.path()));
+    const Explanation explanation = context.prepare(problem);
+    CHECK(explanation.cache == CacheResult::off);
+    CHECK(explanation.schedule == templates::template_for(problem).default_schedule(problem).canonical());
+    CHECK(explanation.resident);
+    CHECK_FALSE(explanation.toolchain.empty());
+    run(context);
+    const Counters counters = context.counters();
+    CHECK(counters.assembled == 1);
+    CHECK(counters.hits + counters.misses + counters.timed + counters.gated == 0);
+    const Stored after = stored(context);
+    CHECK(after.binaries + after.winners + after.measurements == 0);
+}
+
+TEST_CASE("mode replay without a winner takes the default and keeps its binary for the next process") {
+    const TemporaryFolder folder;
+    {
+        Context context(simulator(Mode::replay, folder.path()));
+        const Explanation explanation = context.prepare(problem);
+        CHECK(explanation.cache == CacheResult::miss);
+        CHECK(explanation.reason.find("default schedule") != std::string::npos);
+        CHECK(context.counters().assembled == 1);
+        CHECK(context.counters().misses == 1);
+        CHECK(stored(context).binaries == 1);
+        CHECK(stored(context).winners == 0);
+    }
+    Context context(simulator(Mode::replay, folder.path()));
+    run(context);
+    CHECK(context.counters().assembled == 0);
+    CHECK(context.counters().misses == 1);
+}
+
+TEST_CASE("mode tune measures, stores a winner with its evidence, and later contexts hit it") {
+    const TemporaryFolder folder;
+    std::string schedule, digest;
+    {
+        Context context(simulator(Mode::tune, folder.path()));
+        const Explanation explanation = tune_shortly(context);
+        schedule = explanation.schedule;
+        digest = explanation.binary_digest;
+        CHECK(explanation.cache == CacheResult::miss);
+        CHECK(explanation.reason.find("tuned") == 0);
+        const Evidence evidence = Evidence::from_json(explanation.evidence_json);
+        CHECK(evidence.fallback.schedule == templates::template_for(problem).default_schedule(problem));
+        CHECK(evidence.fallback.status == CandidateStatus::measured);
+        CHECK(evidence.winner.median_ms > 0);
+        CHECK(evidence.winner.simulated);
+        CHECK(evidence.winner.policy == "model");
+        CHECK(evidence.data_profile == "gaussian");
+        const Counters counters = context.counters();
+        CHECK(counters.assembled >= 1);
+        CHECK(counters.gated == 2);
+        CHECK(counters.timed == 2);
+        CHECK(counters.misses == 1);
+        CHECK(stored(context).winners == 1);
+        CHECK(stored(context).measurements == 2);
+        run(context); // resident: nothing is tuned again
+        CHECK(context.counters().timed == 2);
+    }
+    for (const Mode mode : {Mode::tune, Mode::replay, Mode::must_hit}) {
+        Context context(simulator(mode, folder.path()));
+        run(context);
+        const Explanation explanation = context.explain(problem);
+        CHECK(explanation.cache == CacheResult::hit);
+        CHECK(explanation.schedule == schedule);
+        CHECK(explanation.binary_digest == digest);
+        CHECK_FALSE(explanation.layer.empty());
+        CHECK_FALSE(explanation.evidence_json.empty());
+        const Counters counters = context.counters();
+        CHECK(counters.hits == 1);
+        CHECK(counters.misses + counters.assembled + counters.gated + counters.timed == 0);
+    }
+}
+
+TEST_CASE("a read-only layer answers where the user layer has nothing") {
+    const TemporaryFolder shipped, user;
+    {
+        Context context(simulator(Mode::tune, shipped.path()));
+        tune_shortly(context);
+    }
+    ContextOptions options = simulator(Mode::must_hit, user.path());
+    options.cache_layers = {shipped.path()};
+    Context context(options);
+    run(context);
+    CHECK(context.counters().hits == 1);
+    CHECK(context.counters().assembled == 0);
+}
+
+TEST_CASE("mode must_hit turns a miss into an error that names the key") {
+    const TemporaryFolder folder;
+    Context context(simulator(Mode::must_hit, folder.path()));
+    Tensors tensors(context, problem);
+    const Error error = error_of([&] { context.attention(tensors.args()); });
+    CHECK(error.code() == ErrorCode::cache_miss);
+    const std::string key = context.explain(problem).key;
+    CHECK_FALSE(key.empty());
+    CHECK(std::string(error.what()).find(key) != std::string::npos);
+    CHECK(context.counters().assembled == 0);
+    const std::vector<std::byte> o = tensors.output();
+    CHECK(std::all_of(o.begin(), o.end(), [](std::byte b) { return b == std::byte{0xff}; }));
+}
+
+TEST_CASE("explain only looks") {
+    const TemporaryFolder folder;
+    Context context(simulator(Mode::tune, folder.path()));
+    const Explanation before = context.explain(problem);
+    CHECK_FALSE(before.resident);
+    CHECK(before.cache == CacheResult::miss);
+    CHECK(before.reason.find("would tune") != std::string::npos);
+    CHECK_FALSE(before.kernel.empty());
+    const Counters counters = context.counters();
+    CHECK(counters.assembled + counters.gated + counters.timed + counters.hits + counters.misses == 0);
+    const Stored after = stored(context);
+    CHECK(after.binaries + after.winners + after.measurements == 0);
+}
+
+TEST_CASE("lengths of one bucket are served without another look at the cache") {
+    const TemporaryFolder folder;
+    Context context(simulator(Mode::replay, folder.path()));
+    run(context, bf16(1, 4, 2, 200, 200));
+    const Counters first = context.counters();
+    for (const std::int64_t length : {180, 190, 210, 250})
+        run(context, bf16(1, 4, 2, length, length));
+    const Counters last = context.counters();
+    CHECK(last.assembled == first.assembled);
+    CHECK(last.hits + last.misses == first.hits + first.misses);
+}
+
+TEST_CASE("a call's own mode goes before the context's") {
+    const TemporaryFolder folder;
+    Context context(simulator(Mode::must_hit, folder.path()));
+    Tensors tensors(context, problem);
+    AttentionArgs args = tensors.args();
+    args.mode = Mode::off;
+    context.attention(args);
+    CHECK(tensors.check(64).empty());
+    args.mode.reset();
+    CHECK(error_of([&] { context.attention(args); }).code() == ErrorCode::cache_miss);
+}
+
+TEST_CASE("tuning again replaces the winner, and calls take the new one") {
+    const TemporaryFolder folder;
+    Context context(simulator(Mode::tune, folder.path()));
+    tune_shortly(context);
+    run(context);
+    const std::uint64_t timed = context.counters().timed;
+    tune_shortly(context, true);
+    CHECK(context.counters().timed == 2 * timed);
+    run(context);
+    CHECK(stored(context).winners == 1);
+}
+
+TEST_CASE("a budget too small for anything still measures and stores the default schedule") {
+    const TemporaryFolder folder;
+    ContextOptions options = simulator(Mode::tune, folder.path());
+    options.tune_budget_s = 1e-3;
+    Context context(options);
+    run(context);
+    CHECK(context.counters().timed == 1);
+    const Explanation explanation = context.explain(problem);
+    CHECK(Evidence::from_json(explanation.evidence_json).verdict == "default");
+    CHECK(stored(context).winners == 1);
+}
+
+TEST_CASE("damage in the cache is a miss that is counted and rebuilt") {
+    const TemporaryFolder folder;
+    {
+        Context context(simulator(Mode::tune, folder.path()));
+        tune_shortly(context);
+    }
+    // Flip one bit in every stored code object.
+    int flipped = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {
+        if (!entry.is_regular_file())
+            continue;
+        std::ifstream in(entry.path(), std::ios::binary);
+        std::string bytes((std::istreambuf_iterator<char>(in)), {});
+        in.close();
+        int here = 0;
+        for (std::size_t at = bytes.find("\x7f"
+                                         "ELF");
+             at != std::string::npos; at = bytes.find("\x7f"
+                                                      "ELF",
+                                                      at + 1),
+                         ++here)
+            bytes[at + 32] = static_cast<char>(bytes[at + 32] ^ 4);
+        if (here > 0)
+            std::ofstream(entry.path(), std::ios::binary) << bytes;
+        flipped += here;
+    }
+    REQUIRE(flipped > 0);
+    {
+        Context context(simulator(Mode::tune, folder.path()));
+        CHECK(tune_shortly(context).cache == CacheResult::miss);
+        run(context);
+        CHECK(context.counters().damaged >= 1);
+        CHECK(context.counters().assembled >= 1);
+    }
+    Context context(simulator(Mode::must_hit, folder.path()));
+    run(context);
+    CHECK(context.counters().damaged == 0);
+    CHECK(context.counters().hits == 1);
+}
+
+TEST_CASE("a cache that cannot be written does not fail a call") {
+    Context context(simulator(Mode::tune, "/proc/zyfa-cannot-be-made"));
+    CHECK(tune_shortly(context).resident);
+    run(context);
+}
