@@ -20,10 +20,13 @@ Table make_table(std::initializer_list<Span<MfmaOp>> families) {
 }
 
 const Table& table_of(HostIsa isa) {
-    static const Table scalar = make_table({baseline::mfma_float_ops()});
+    static const Table scalar = make_table({baseline::mfma_float_ops(), baseline::mfma_f32_ops(),
+                                            baseline::mfma_i8_ops(), baseline::smfmac_ops()});
 #if ZYFA_SIM_X86
-    static const Table with_avx2 = make_table({avx2::mfma_float_ops()});
-    static const Table with_avx512 = make_table({avx512::mfma_float_ops()});
+    static const Table with_avx2 =
+        make_table({avx2::mfma_float_ops(), avx2::mfma_f32_ops(), avx2::mfma_i8_ops(), avx2::smfmac_ops()});
+    static const Table with_avx512 = make_table(
+        {avx512::mfma_float_ops(), avx512::mfma_f32_ops(), avx512::mfma_i8_ops(), avx512::smfmac_ops()});
     if (isa == HostIsa::avx512)
         return with_avx512;
     if (isa == HostIsa::avx2)
@@ -48,7 +51,7 @@ unsigned mfma_passes(const MfmaOp& op, unsigned cbsz, unsigned blgp) {
 unsigned mfma_operand_registers(const MfmaOp& op, unsigned format) {
     if (op.f8f6f4)
         return format < 2 ? 8 : format < 4 ? 6 : 4;
-    return 0;
+    return op.b_registers;
 }
 
 } // namespace zyfa::sim

@@ -19,6 +19,9 @@ struct Span {
 #define ZYFA_SIM_DECLARE_KERNELS(isa)                                                                        \
     namespace isa {                                                                                          \
     Span<MfmaOp> mfma_float_ops();                                                                           \
+    Span<MfmaOp> mfma_f32_ops();                                                                             \
+    Span<MfmaOp> mfma_i8_ops();                                                                              \
+    Span<MfmaOp> smfmac_ops();                                                                               \
     }
 ZYFA_SIM_DECLARE_KERNELS(baseline)
 ZYFA_SIM_DECLARE_KERNELS(avx2)

@@ -3,8 +3,8 @@
 // products are exact, their sum over k is taken in double in ascending k (f8f6f4: per 32-k block, the scaled
 // blocks then summed in ascending order), C is added last in double, and the result is rounded once to FP32,
 // to nearest even. MODE has no influence; subnormals are kept.
-#include "sim/math/kernels/kernels.hpp"
 #include "sim/math/kernels/layout.hpp"
+#include "sim/math/kernels/mfma_table.hpp"
 #include "sim/math/kernels/vector.hpp"
 
 namespace zyfa::sim::ZYFA_SIM_ISA {
@@ -143,47 +143,47 @@ void f8f6f4(const MfmaCall& call) {
         }
 }
 
-constexpr MfmaOp op(std::string_view mnemonic, MfmaFunction function, int w, int k, int passes,
-                    int registers) {
-    MfmaOp o{mnemonic,
-             function,
-             static_cast<std::uint8_t>(w),
-             static_cast<std::uint8_t>(w),
-             static_cast<std::uint16_t>(k),
-             static_cast<std::uint8_t>(passes),
-             static_cast<std::uint8_t>(registers)};
-    return o;
+template <int W, int K, bool Scaled>
+constexpr MfmaOp f8f6f4_row(std::string_view mnemonic, int passes) {
+    MfmaOp op{mnemonic, f8f6f4<W, K, Scaled>, W, W, K, static_cast<std::uint8_t>(passes), W * W / 64};
+    op.scaled = Scaled;
+    op.f8f6f4 = true;
+    op.a_registers = op.b_registers = 8;
+    return op;
 }
-constexpr MfmaOp mx(std::string_view mnemonic, MfmaFunction function, int w, int k, int passes, int registers,
-                    bool scaled) {
-    MfmaOp o = op(mnemonic, function, w, k, passes, registers);
-    o.f8f6f4 = true;
-    o.scaled = scaled;
-    return o;
+template <class FormatA, class FormatB, int W, int Blocks, int K>
+constexpr MfmaOp float_row(std::string_view mnemonic, int passes) {
+    return dense_row<dense<FormatA, FormatB, W, Blocks, K>, W, Blocks, K, FormatA::bits, FormatB::bits>(
+        mnemonic, passes);
 }
 
-// Passes: wait states that LLVM's GCNHazardRecognizer inserts, and SISchedule.td.
 constexpr MfmaOp ops[] = {
-    op("v_mfma_f32_32x32x16_bf16", dense<BF16, BF16, 32, 1, 16>, 32, 16, 8, 16),
-    op("v_mfma_f32_32x32x16_f16", dense<F16, F16, 32, 1, 16>, 32, 16, 8, 16),
-    op("v_mfma_f32_16x16x32_bf16", dense<BF16, BF16, 16, 1, 32>, 16, 32, 4, 4),
-    op("v_mfma_f32_16x16x32_f16", dense<F16, F16, 16, 1, 32>, 16, 32, 4, 4),
-    op("v_mfma_f32_32x32x8_bf16", dense<BF16, BF16, 32, 1, 8>, 32, 8, 8, 16),
-    op("v_mfma_f32_32x32x8_f16", dense<F16, F16, 32, 1, 8>, 32, 8, 8, 16),
-    op("v_mfma_f32_16x16x16_bf16", dense<BF16, BF16, 16, 1, 16>, 16, 16, 4, 4),
-    op("v_mfma_f32_16x16x16_f16", dense<F16, F16, 16, 1, 16>, 16, 16, 4, 4),
-    op("v_mfma_f32_32x32x16_fp8_fp8", dense<E4M3, E4M3, 32, 1, 16>, 32, 16, 8, 16),
-    op("v_mfma_f32_32x32x16_fp8_bf8", dense<E4M3, E5M2, 32, 1, 16>, 32, 16, 8, 16),
-    op("v_mfma_f32_32x32x16_bf8_fp8", dense<E5M2, E4M3, 32, 1, 16>, 32, 16, 8, 16),
-    op("v_mfma_f32_32x32x16_bf8_bf8", dense<E5M2, E5M2, 32, 1, 16>, 32, 16, 8, 16),
-    op("v_mfma_f32_16x16x32_fp8_fp8", dense<E4M3, E4M3, 16, 1, 32>, 16, 32, 4, 4),
-    op("v_mfma_f32_16x16x32_fp8_bf8", dense<E4M3, E5M2, 16, 1, 32>, 16, 32, 4, 4),
-    op("v_mfma_f32_16x16x32_bf8_fp8", dense<E5M2, E4M3, 16, 1, 32>, 16, 32, 4, 4),
-    op("v_mfma_f32_16x16x32_bf8_bf8", dense<E5M2, E5M2, 16, 1, 32>, 16, 32, 4, 4),
-    mx("v_mfma_f32_32x32x64_f8f6f4", f8f6f4<32, 64, false>, 32, 64, 16, 16, false),
-    mx("v_mfma_f32_16x16x128_f8f6f4", f8f6f4<16, 128, false>, 16, 128, 8, 4, false),
-    mx("v_mfma_scale_f32_32x32x64_f8f6f4", f8f6f4<32, 64, true>, 32, 64, 16, 16, true),
-    mx("v_mfma_scale_f32_16x16x128_f8f6f4", f8f6f4<16, 128, true>, 16, 128, 8, 4, true),
+    float_row<BF16, BF16, 32, 1, 16>("v_mfma_f32_32x32x16_bf16", 8),
+    float_row<F16, F16, 32, 1, 16>("v_mfma_f32_32x32x16_f16", 8),
+    float_row<BF16, BF16, 16, 1, 32>("v_mfma_f32_16x16x32_bf16", 4),
+    float_row<F16, F16, 16, 1, 32>("v_mfma_f32_16x16x32_f16", 4),
+    float_row<BF16, BF16, 32, 1, 8>("v_mfma_f32_32x32x8_bf16", 8),
+    float_row<F16, F16, 32, 1, 8>("v_mfma_f32_32x32x8_f16", 8),
+    float_row<BF16, BF16, 16, 1, 16>("v_mfma_f32_16x16x16_bf16", 4),
+    float_row<F16, F16, 16, 1, 16>("v_mfma_f32_16x16x16_f16", 4),
+    float_row<BF16, BF16, 32, 2, 4>("v_mfma_f32_32x32x4_2b_bf16", 16),
+    float_row<F16, F16, 32, 2, 4>("v_mfma_f32_32x32x4_2b_f16", 16),
+    float_row<BF16, BF16, 16, 4, 4>("v_mfma_f32_16x16x4_4b_bf16", 8),
+    float_row<F16, F16, 16, 4, 4>("v_mfma_f32_16x16x4_4b_f16", 8),
+    float_row<BF16, BF16, 4, 16, 4>("v_mfma_f32_4x4x4_16b_bf16", 2),
+    float_row<F16, F16, 4, 16, 4>("v_mfma_f32_4x4x4_16b_f16", 2),
+    float_row<E4M3, E4M3, 32, 1, 16>("v_mfma_f32_32x32x16_fp8_fp8", 8),
+    float_row<E4M3, E5M2, 32, 1, 16>("v_mfma_f32_32x32x16_fp8_bf8", 8),
+    float_row<E5M2, E4M3, 32, 1, 16>("v_mfma_f32_32x32x16_bf8_fp8", 8),
+    float_row<E5M2, E5M2, 32, 1, 16>("v_mfma_f32_32x32x16_bf8_bf8", 8),
+    float_row<E4M3, E4M3, 16, 1, 32>("v_mfma_f32_16x16x32_fp8_fp8", 4),
+    float_row<E4M3, E5M2, 16, 1, 32>("v_mfma_f32_16x16x32_fp8_bf8", 4),
+    float_row<E5M2, E4M3, 16, 1, 32>("v_mfma_f32_16x16x32_bf8_fp8", 4),
+    float_row<E5M2, E5M2, 16, 1, 32>("v_mfma_f32_16x16x32_bf8_bf8", 4),
+    f8f6f4_row<32, 64, false>("v_mfma_f32_32x32x64_f8f6f4", 16),
+    f8f6f4_row<16, 128, false>("v_mfma_f32_16x16x128_f8f6f4", 8),
+    f8f6f4_row<32, 64, true>("v_mfma_scale_f32_32x32x64_f8f6f4", 16),
+    f8f6f4_row<16, 128, true>("v_mfma_scale_f32_16x16x128_f8f6f4", 8),
 };
 
 } // namespace
