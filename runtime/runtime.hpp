@@ -161,4 +161,8 @@ struct PointerInfo {
 PointerInfo pointer_info(const Runtime& runtime, const void* pointer);
 void synchronize(const Runtime& runtime, int device);
 
+/// After a kernel's fault the device answers every call with it. The simulator can be made usable again, with
+/// its memory and modules; on a real GPU this returns false and the process has to end.
+bool clear_fault(const Runtime& runtime, int device);
+
 } // namespace zyfa::runtime

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launch, and what is asked of streams and pointers around it.
+#include "runtime/hip_api.hpp"
+#include "runtime/runtime.hpp"
+
+namespace zyfa::runtime {
+
+void launch(const Runtime& runtime, void* function, const std::array<std::uint32_t, 3>& grid,
+            const std::array<std::uint32_t, 3>& block, std::uint32_t dynamic_lds, void* stream,
+            std::span<std::byte> kernarg) {
+    const HipApi& hip = runtime.hip();
+    std::size_t bytes = kernarg.size();
+    void* extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, kernarg.data(), HIP_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                     HIP_LAUNCH_PARAM_END};
+    const hipError_t status = hip.hipModuleLaunchKernel(
+        static_cast<hipFunction_t>(function), grid[0], grid[1], grid[2], block[0], block[1], block[2],
+        dynamic_lds, static_cast<hipStream_t>(stream), nullptr, extra);
+    if (status != hipSuccess) [[unlikely]] {
+        const auto dims = [](const std::array<std::uint32_t, 3>& d) {
+            return std::to_string(d[0]) + "x" + std::to_string(d[1]) + "x" + std::to_string(d[2]);
+        };
+        check(hip, status, "hipModuleLaunchKernel",
+              "grid " + dims(grid) + ", block " + dims(block) + ", " + std::to_string(dynamic_lds) +
+                  " bytes of dynamic LDS, " + std::to_string(bytes) + " bytes of arguments");
+    }
+}
+
+bool is_capturing(const Runtime& runtime, void* stream) {
+    const HipApi& hip = runtime.hip();
+    hipStreamCaptureStatus capture = hipStreamCaptureStatusNone;
+    const hipError_t status = hip.hipStreamIsCapturing(static_cast<hipStream_t>(stream), &capture);
+    if (status == hipErrorStreamCaptureImplicit) { // the default stream, while a blocking stream captures
+        (void)hip.hipGetLastError();
+        return true;
+    }
+    check(hip, status, "hipStreamIsCapturing");
+    return capture != hipStreamCaptureStatusNone;
+}
+
+int stream_device(const Runtime& runtime, void* stream, int fallback) {
+    const HipApi& hip = runtime.hip();
+    if (!stream || !hip.hipStreamGetDevice)
+        return fallback;
+    hipDevice_t device = fallback;
+    check(hip, hip.hipStreamGetDevice(static_cast<hipStream_t>(stream), &device), "hipStreamGetDevice");
+    return device;
+}
+
+PointerInfo pointer_info(const Runtime& runtime, const void* pointer) {
+    const HipApi& hip = runtime.hip();
+    PointerInfo info;
+    hipPointerAttribute_t attributes{};
+    void* base = nullptr;
+    std::size_t size = 0;
+    if (!pointer || hip.hipPointerGetAttributes(&attributes, pointer) != hipSuccess ||
+        attributes.type == hipMemoryTypeUnregistered ||
+        hip.hipMemGetAddressRange(&base, &size, const_cast<void*>(pointer)) != hipSuccess) {
+        (void)hip.hipGetLastError();
+        return info;
+    }
+    info.device = attributes.device;
+    info.bytes_to_end = size - static_cast<std::size_t>(static_cast<const std::byte*>(pointer) -
+                                                        static_cast<const std::byte*>(base));
+    return info;
+}
+
+void synchronize(const Runtime& runtime, int device) {
+    const DeviceGuard guard(runtime, device);
+    const HipApi& hip = runtime.hip();
+    check(hip, hip.hipDeviceSynchronize(), "hipDeviceSynchronize", "device " + std::to_string(device));
+}
+
+bool clear_fault(const Runtime& runtime, int device) {
+    const HipApi& hip = runtime.hip();
+    return hip.zyfaSimClearFault && hip.zyfaSimClearFault(device) == 0;
+}
+
+} // namespace zyfa::runtime

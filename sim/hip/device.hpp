@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// One simulated MI355X: what it says of itself, its engine, its streams and the worker thread that runs them.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "sim/engine.hpp"
+#include "sim/hip/stream.hpp"
+
+namespace zyfa::sim::hip {
+
+/// What can be set per device (ZYFA_SIM_OPTIONS, zyfaSimSetDevice).
+struct DeviceOptions {
+    std::uint64_t seed = 0; ///< order of streams and, in the engine, of workgroups and waves; 0: as enqueued
+    double clock_factor = 1.0; ///< of 2.4 GHz
+    unsigned threads = 0;      ///< host threads of the engine; 0: all
+    std::uint32_t compute_units = 256, xcds = 8;
+    std::uint64_t memory = 288ull << 30; ///< bytes, nominal: backed on demand
+    double launch_overhead = 5e-6;       ///< seconds per kernel (MGPUSim's MI300A measurements: about 5 us)
+    std::string name = "AMD Instinct MI355X";
+};
+
+/// Sets one option from text; returns what is wrong, or nothing.
+std::optional<std::string> set_option(DeviceOptions& options, const std::string& option,
+                                      const std::string& value);
+
+inline constexpr double peak_clock_ghz = 2.4; ///< paper Table I
+inline constexpr const char* target_name = "gfx950:sramecc+:xnack-";
+
+/// A kernel stopped. Thrown by execute(), kept by the device until it is reset or cleared.
+struct DeviceFault {
+    hipError_t code;
+    std::string text;
+};
+
+struct LastLaunch {
+    std::string kernel;
+    std::uint64_t instructions = 0;
+    double cycles = 0, seconds = 0;
+};
+
+class Device {
+  public:
+    Device(int device_ordinal, DeviceOptions device_options);
+
+    const int ordinal;
+
+    DeviceOptions options() const;
+    void configure(const DeviceOptions& options); ///< takes effect with the next launch
+
+    /// Engine for the present options; worker thread only.
+    Engine& engine();
+
+    StreamPtr default_stream();
+    StreamPtr create_stream(unsigned flags, int priority);
+    void destroy_stream(const StreamPtr& stream);
+
+    void join(); ///< at the end of the process
+
+    /// Throws Failure with the fault's code where the device has faulted.
+    void check() const;
+
+    // Guarded by Scheduler's mutex.
+    std::vector<StreamPtr> streams; ///< [0] is the default stream
+    std::optional<DeviceFault> fault;
+    LastLaunch last_launch;
+    double compute_free = 0, copy_free = 0; ///< virtual seconds
+    std::vector<bool> peers;                ///< peer access enabled from this device
+
+    unsigned flags = 0; ///< hipSetDeviceFlags
+
+  private:
+    friend class Scheduler;
+    void work();
+    std::size_t choose(const std::vector<std::size_t>& runnable);
+
+    DeviceOptions options_;
+    std::unique_ptr<Engine> engine_;
+    std::uint64_t options_version_ = 0, engine_version_ = 0;
+    std::mt19937_64 order_;
+    std::thread worker_;
+};
+
+} // namespace zyfa::sim::hip

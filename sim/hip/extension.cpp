@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The zyfaSim... functions.
+#include "sim/hip/zyfa_sim.h"
+
+#include "sim/hip/process.hpp"
+
+using namespace zyfa::sim::hip;
+
+namespace {
+
+const char* keep(std::string text) {
+    thread_local std::string kept;
+    kept = std::move(text);
+    return kept.c_str();
+}
+
+/// Runs the body and turns HIP's failures into a result, without touching the thread's last HIP error.
+template <class Body>
+int attempt(Body&& body) {
+    try {
+        return body() ? 0 : 1;
+    } catch (const Failure&) {
+        return 1;
+    } catch (const std::exception&) {
+        return 1;
+    }
+}
+
+} // namespace
+
+ZYFA_HIP_API const char* zyfaSimVersion(void) {
+    return "zyfa-sim " ZYFA_VERSION;
+}
+
+ZYFA_HIP_API int zyfaSimSetDeviceCount(int count) {
+    return attempt([&] { return Process::get().set_device_count(count); });
+}
+
+ZYFA_HIP_API const char* zyfaSimSetDevice(int device, const char* option, const char* value) {
+    if (!option || !value)
+        return "null option or value";
+    try {
+        const std::string wrong = Process::get().set_device_option(device, option, value);
+        return wrong.empty() ? nullptr : keep(wrong);
+    } catch (const Failure& failure) {
+        return keep(failure.why.empty() ? error_text(failure.code) : failure.why);
+    } catch (const std::exception& error) {
+        return keep(error.what());
+    }
+}
+
+ZYFA_HIP_API const char* zyfaSimLastFault(void) {
+    std::string text;
+    attempt([&] {
+        text = Process::get().last_fault();
+        return true;
+    });
+    return keep(std::move(text));
+}
+
+ZYFA_HIP_API int zyfaSimClearFault(int ordinal) {
+    return attempt([&] {
+        Device& device = Process::get().device(ordinal);
+        try {
+            synchronize(device); // what was enqueued behind the fault is dropped first
+        } catch (const Failure&) {
+        }
+        std::lock_guard lock(Process::get().scheduler.mutex);
+        device.fault.reset();
+        return true;
+    });
+}
+
+ZYFA_HIP_API int zyfaSimLastLaunch(int ordinal, zyfaSimLaunch* launch) {
+    return attempt([&] {
+        Device& device = Process::get().device(ordinal);
+        std::lock_guard lock(Process::get().scheduler.mutex);
+        if (!launch || device.last_launch.kernel.empty())
+            return false;
+        *launch = {device.last_launch.instructions, device.last_launch.cycles, device.last_launch.seconds};
+        return true;
+    });
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What zyfa's simulator exports beside HIP. Look the functions up with dlsym in the loaded libamdhip64: they
+ * are absent from AMD's library, and zyfaSimVersion is how a program knows that it runs on the simulator. */
+#ifndef ZYFA_SIM_H
+#define ZYFA_SIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "zyfa-sim 0.1.0". */
+const char* zyfaSimVersion(void);
+
+/* Number of devices, 0 to 64; before the first call that needs one. 0 if it took effect, else 1. The
+ * environment variable ZYFA_SIM_DEVICES does the same. */
+int zyfaSimSetDeviceCount(int count);
+
+/* Sets an option of a device from text; it holds from the next launch on. Returns null, or what is wrong
+ * (valid until the thread's next call). Options: seed                order of streams, workgroups and waves;
+ * 0 (default) is the order of enqueueing clock_factor        of the peak shader clock, 2.4 GHz threads host
+ * threads of the engine; 0 (default): all compute_units xcds  256 and 8 by default memory nominal bytes
+ *   launch_overhead_us  fixed part of a kernel's simulated time
+ *   name                marketing name
+ * The environment variable ZYFA_SIM_OPTIONS takes a comma-separated list of option=value, each for all
+ * devices or, as N.option=value, for device N. ZYFA_SIM_HIP_VERSION sets the version that HIP reports, as
+ * HIP_VERSION is coded. */
+const char* zyfaSimSetDevice(int device, const char* option, const char* value);
+
+/* What stopped the last kernel that faulted: kernel, PC, disassembly, wave, lane, allocation. Empty if none
+ * did. Valid until the thread's next call. */
+const char* zyfaSimLastFault(void);
+
+/* Makes a faulted device usable again without a reset: its memory and modules stay. 0 if done. */
+int zyfaSimClearFault(int device);
+
+typedef struct zyfaSimLaunch {
+    uint64_t instructions; /* wave instructions executed; an MFMA counts once */
+    double cycles;         /* modelled shader cycles, without the launch's overhead */
+    double seconds;        /* cycles / clock */
+} zyfaSimLaunch;
+
+/* Of the last kernel that ended on the device. 0 if there was one. */
+int zyfaSimLastLaunch(int device, zyfaSimLaunch* launch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
