@@ -63,31 +63,31 @@ ZYFA_SIM_INLINE T low(Word w) {
 
 // clang-format off
 #define ZYFA_INTEGER_COMPARE(prefix, suffix, type, T, read_a, read_b)                                                            \
-    writes_mask(row(prefix "f_" suffix, compare<([](T, T) { return false; })>, mask, type, type)),                                 \
-    writes_mask(row(prefix "lt_" suffix, compare<([](T a, T b) { return read_a < read_b; })>, mask, type, type)),                  \
-    writes_mask(row(prefix "eq_" suffix, compare<([](T a, T b) { return read_a == read_b; })>, mask, type, type)),                 \
-    writes_mask(row(prefix "le_" suffix, compare<([](T a, T b) { return read_a <= read_b; })>, mask, type, type)),                 \
-    writes_mask(row(prefix "gt_" suffix, compare<([](T a, T b) { return read_a > read_b; })>, mask, type, type)),                  \
-    writes_mask(row(prefix "ne_" suffix, compare<([](T a, T b) { return read_a != read_b; })>, mask, type, type)),                 \
-    writes_mask(row(prefix "ge_" suffix, compare<([](T a, T b) { return read_a >= read_b; })>, mask, type, type)),                 \
-    writes_mask(row(prefix "t_" suffix, compare<([](T, T) { return true; })>, mask, type, type)),
+    writes_mask(row(prefix "f_" suffix, compare<([](T, T) { return false; })>, none, type, type)),                                 \
+    writes_mask(row(prefix "lt_" suffix, compare<([](T a, T b) { return read_a < read_b; })>, none, type, type)),                  \
+    writes_mask(row(prefix "eq_" suffix, compare<([](T a, T b) { return read_a == read_b; })>, none, type, type)),                 \
+    writes_mask(row(prefix "le_" suffix, compare<([](T a, T b) { return read_a <= read_b; })>, none, type, type)),                 \
+    writes_mask(row(prefix "gt_" suffix, compare<([](T a, T b) { return read_a > read_b; })>, none, type, type)),                  \
+    writes_mask(row(prefix "ne_" suffix, compare<([](T a, T b) { return read_a != read_b; })>, none, type, type)),                 \
+    writes_mask(row(prefix "ge_" suffix, compare<([](T a, T b) { return read_a >= read_b; })>, none, type, type)),                 \
+    writes_mask(row(prefix "t_" suffix, compare<([](T, T) { return true; })>, none, type, type)),
 #define ZYFA_FLOAT_COMPARE(prefix, suffix, type, T, V)                                                                           \
-    writes_mask(row(prefix "f_" suffix, compare_float<T, ([](V, V) { return false; })>, mask, type, type)),                        \
-    writes_mask(row(prefix "lt_" suffix, compare_float<T, ([](V a, V b) { return a < b; })>, mask, type, type)),                   \
-    writes_mask(row(prefix "eq_" suffix, compare_float<T, ([](V a, V b) { return a == b; })>, mask, type, type)),                  \
-    writes_mask(row(prefix "le_" suffix, compare_float<T, ([](V a, V b) { return a <= b; })>, mask, type, type)),                  \
-    writes_mask(row(prefix "gt_" suffix, compare_float<T, ([](V a, V b) { return a > b; })>, mask, type, type)),                   \
-    writes_mask(row(prefix "lg_" suffix, compare_float<T, ([](V a, V b) { return a < b || a > b; })>, mask, type, type)),          \
-    writes_mask(row(prefix "ge_" suffix, compare_float<T, ([](V a, V b) { return a >= b; })>, mask, type, type)),                  \
-    writes_mask(row(prefix "o_" suffix, compare_float<T, ([](V a, V b) { return !is_nan(a) && !is_nan(b); })>, mask, type, type)), \
-    writes_mask(row(prefix "u_" suffix, compare_float<T, ([](V a, V b) { return is_nan(a) || is_nan(b); })>, mask, type, type)),   \
-    writes_mask(row(prefix "nge_" suffix, compare_float<T, ([](V a, V b) { return !(a >= b); })>, mask, type, type)),              \
-    writes_mask(row(prefix "nlg_" suffix, compare_float<T, ([](V a, V b) { return !(a < b || a > b); })>, mask, type, type)),      \
-    writes_mask(row(prefix "ngt_" suffix, compare_float<T, ([](V a, V b) { return !(a > b); })>, mask, type, type)),               \
-    writes_mask(row(prefix "nle_" suffix, compare_float<T, ([](V a, V b) { return !(a <= b); })>, mask, type, type)),              \
-    writes_mask(row(prefix "neq_" suffix, compare_float<T, ([](V a, V b) { return !(a == b); })>, mask, type, type)),              \
-    writes_mask(row(prefix "nlt_" suffix, compare_float<T, ([](V a, V b) { return !(a < b); })>, mask, type, type)),               \
-    writes_mask(row(prefix "tru_" suffix, compare_float<T, ([](V, V) { return true; })>, mask, type, type)),
+    writes_mask(row(prefix "f_" suffix, compare_float<T, ([](V, V) { return false; })>, none, type, type)),                        \
+    writes_mask(row(prefix "lt_" suffix, compare_float<T, ([](V a, V b) { return a < b; })>, none, type, type)),                   \
+    writes_mask(row(prefix "eq_" suffix, compare_float<T, ([](V a, V b) { return a == b; })>, none, type, type)),                  \
+    writes_mask(row(prefix "le_" suffix, compare_float<T, ([](V a, V b) { return a <= b; })>, none, type, type)),                  \
+    writes_mask(row(prefix "gt_" suffix, compare_float<T, ([](V a, V b) { return a > b; })>, none, type, type)),                   \
+    writes_mask(row(prefix "lg_" suffix, compare_float<T, ([](V a, V b) { return a < b || a > b; })>, none, type, type)),          \
+    writes_mask(row(prefix "ge_" suffix, compare_float<T, ([](V a, V b) { return a >= b; })>, none, type, type)),                  \
+    writes_mask(row(prefix "o_" suffix, compare_float<T, ([](V a, V b) { return !is_nan(a) && !is_nan(b); })>, none, type, type)), \
+    writes_mask(row(prefix "u_" suffix, compare_float<T, ([](V a, V b) { return is_nan(a) || is_nan(b); })>, none, type, type)),   \
+    writes_mask(row(prefix "nge_" suffix, compare_float<T, ([](V a, V b) { return !(a >= b); })>, none, type, type)),              \
+    writes_mask(row(prefix "nlg_" suffix, compare_float<T, ([](V a, V b) { return !(a < b || a > b); })>, none, type, type)),      \
+    writes_mask(row(prefix "ngt_" suffix, compare_float<T, ([](V a, V b) { return !(a > b); })>, none, type, type)),               \
+    writes_mask(row(prefix "nle_" suffix, compare_float<T, ([](V a, V b) { return !(a <= b); })>, none, type, type)),              \
+    writes_mask(row(prefix "neq_" suffix, compare_float<T, ([](V a, V b) { return !(a == b); })>, none, type, type)),              \
+    writes_mask(row(prefix "nlt_" suffix, compare_float<T, ([](V a, V b) { return !(a < b); })>, none, type, type)),               \
+    writes_mask(row(prefix "tru_" suffix, compare_float<T, ([](V, V) { return true; })>, none, type, type)),
 #define ZYFA_COMPARES(prefix)                                                                                                    \
     ZYFA_INTEGER_COMPARE(prefix, "i32", b32, i32, a, b)                                                                          \
     ZYFA_INTEGER_COMPARE(prefix, "u32", b32, Word, a, b)                                                                         \
@@ -98,9 +98,9 @@ ZYFA_SIM_INLINE T low(Word w) {
     ZYFA_FLOAT_COMPARE(prefix, "f32", f32, float, float)                                                                         \
     ZYFA_FLOAT_COMPARE(prefix, "f64", f64, double, double)                                                                       \
     ZYFA_FLOAT_COMPARE(prefix, "f16", f16, Half, float)                                                                          \
-    writes_mask(row(prefix "class_f32", compare<([](Word a, Word b) { return (class_of<Word, 23>(a) & b) != 0; })>, mask, f32, b32)),     \
-    writes_mask(row(prefix "class_f64", compare<([](Word64 a, Word b) { return (class_of<Word64, 52>(a) & b) != 0; })>, mask, f64, b32)), \
-    writes_mask(row(prefix "class_f16", compare<([](Word a, Word b) { return (class_of<u16, 10>(static_cast<u16>(a)) & b) != 0; })>, mask, f16, b32)),
+    writes_mask(row(prefix "class_f32", compare<([](Word a, Word b) { return (class_of<Word, 23>(a) & b) != 0; })>, none, f32, b32)),     \
+    writes_mask(row(prefix "class_f64", compare<([](Word64 a, Word b) { return (class_of<Word64, 52>(a) & b) != 0; })>, none, f64, b32)), \
+    writes_mask(row(prefix "class_f16", compare<([](Word a, Word b) { return (class_of<u16, 10>(static_cast<u16>(a)) & b) != 0; })>, none, f16, b32)),
 
 constexpr ValuOp ops[] = {
     ZYFA_COMPARES("v_cmp_")
