@@ -12,6 +12,7 @@
 # is the one that the machine's own apt sources name; signatures are checked as apt does.
 # Where DIR is filled already, nothing is done; remove it to fetch anew.
 set -euo pipefail
+trap 'printf "rocm-packages: failed at line %s\n" "$LINENO" >&2' ERR
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 target=${1:-$root/build/rocm}
@@ -86,7 +87,7 @@ debian_source() {
                 }
                 if ($3 == codename && (" " $0 " ") ~ / main /) print $2, signed
             }'
-    } | head -n 1
+    } | sed -n 1p
 }
 read -r mirror keyring <<<"$(debian_source)" || true
 [ -n "$mirror" ] || fail "this machine's apt sources name no archive of Debian ($(. /etc/os-release && echo "${PRETTY_NAME:-unknown system}")): install ROCm 7, or set ROCM_PATH"
@@ -116,6 +117,7 @@ Dir::Cache "$work/apt/cache";
 Dir::Log "$work/apt/log";
 APT::Sandbox::User "root";
 Acquire::Languages "none";
+Acquire::GzipIndexes "true";
 Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
 Acquire::Retries "3";
 CONFIG
@@ -123,7 +125,15 @@ CONFIG
 private() { APT_CONFIG="$work/apt/apt.conf" "$@"; }
 
 say "reading the package lists of ${suites[*]}"
-if ! private apt-get -q -o APT::Update::Error-Mode=any update >"$work/apt/update.log" 2>&1; then
+update() { private apt-get -q -o APT::Update::Error-Mode=any "$@" update >"$work/apt/update.log" 2>&1; }
+if ! update; then
+    # A frozen mirror, or a clock that is wrong: the signatures are still checked, only their age is not.
+    if grep -qE 'is expired|not valid yet' "$work/apt/update.log"; then
+        say "the mirror's lists are out of their validity period by this machine's clock; taking them as they are"
+        update -o Acquire::Check-Valid-Until=false -o Acquire::Check-Date=false || true
+    fi
+fi
+if grep -q '^E:' "$work/apt/update.log"; then
     cat "$work/apt/update.log" >&2
     if grep -qE 'NO_PUBKEY|not signed|signatures|Signature' "$work/apt/update.log"; then
         fail "the archive's signatures could not be checked with ${keyring:-the trusted keys}: install a newer debian-archive-keyring"
@@ -223,7 +233,7 @@ taken[libamd-comgr-dev]=$version
 
 newest() { # package: takes the newest version, dependencies included unless told not to
     local offer
-    offer=$(offers "$1" | head -n 1)
+    offer=$(offers "$1" | sed -n 1p)
     [ -n "$offer" ] || fail "no package $1 in ${suites[*]}"
     if [[ $1 == *-dev ]]; then
         taken[$1]=${offer%%$'\t'*}
@@ -234,10 +244,10 @@ newest() { # package: takes the newest version, dependencies included unless tol
     newest_depends=${offer#*$'\t'}
 }
 newest libamdhip64-dev
-hip=$(grep -oE 'libamdhip64-[0-9]+ ' <<<"$newest_depends" | head -n 1)
+hip=$(grep -oE 'libamdhip64-[0-9]+ ' <<<"$newest_depends" | sed -n 1p)
 newest "${hip% }"
 newest libhsa-runtime64-1
-llvm=$(grep -oE 'libllvm[0-9]+' <<<"$comgr_depends" | head -n 1)
+llvm=$(grep -oE 'libllvm[0-9]+' <<<"$comgr_depends" | sed -n 1p)
 device_libraries=rocm-device-libs-${llvm#libllvm} # bitcode, for compiling HIP programs with clang
 [ -z "$(offers "$device_libraries")" ] || newest "$device_libraries"
 resolve
