@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building blocks of the BF16 forward kernel at head dimension 128.
+#pragma once
+
+#include <string>
+
+#include "templates/attention/bf16_registers.hpp"
+#include "templates/attention/wave.hpp"
+
+namespace zyfa::templates::attention {
+
+struct Bf16Kernel {
+    ForwardOptions options;
+    WorkRegisters work;
+    WaveRegisters wave;
+    isa::SReg row_buffer; ///< buffer descriptor of the wave's rows of Q, O or LSE
+    isa::SReg first_key;  ///< of the block in the softmax phase
+    Bf16Registers v;
+};
+
+/// Once per wave: lane constants, addresses, the cursor.
+void emit_setup(isa::Emitter& e, const Bf16Kernel& k);
+
+// Memory to LDS and registers
+
+/// LDS-DMA of the cursor's K and V block: each wave brings an eighth, four instructions.
+void emit_fetch_block(isa::Emitter& e, const Bf16Kernel& k);
+inline constexpr unsigned fetch_instructions = 4; ///< of them count in vmcnt
+/// Q rows of the tile of block `next`.
+void emit_load_q(isa::Emitter& e, const Bf16Kernel& k);
+
+// Matrix phase
+
+void emit_pv(isa::Emitter& e, const Bf16Kernel& k);     ///< O^T += V^T P^T: 16 MFMAs
+void emit_qk(isa::Emitter& e, const Bf16Kernel& k);     ///< S^T = K Q^T: 16 MFMAs
+void emit_read_k(isa::Emitter& e, const Bf16Kernel& k); ///< 16 fragments, one instruction each
+void emit_read_v(isa::Emitter& e, const Bf16Kernel& k); ///< 16 fragments, two instructions each
+void emit_pv_special(isa::Emitter& e,
+                     const Bf16Kernel& k); ///< PV with non-finite V that some rows do not see
+
+// Softmax phase
+
+/// limit = last key of the block that the lane's row sees, less lane_key. scratch: 2 SGPRs.
+void emit_visible_limit(isa::Emitter& e, const Bf16Kernel& k, isa::VReg limit, isa::SReg scratch);
+void emit_mask(isa::Emitter& e, const Bf16Kernel& k); ///< scores of unseen keys = -inf
+/// Sets mode_special where V of the block holds Inf or NaN.
+void emit_find_special(isa::Emitter& e, const Bf16Kernel& k);
+/// Row maximum; VCC says which rows grew by more than tau.
+void emit_maximum(isa::Emitter& e, const Bf16Kernel& k);
+void emit_rescale(isa::Emitter& e, const Bf16Kernel& k); ///< takes the new maximum where VCC says so
+/// Probabilities, their sum, packing to BF16: the vector stream of a block.
+void emit_probabilities(isa::Emitter& e, const Bf16Kernel& k);
+/// Scalar work of a block: cursor, classification and addresses for the next one.
+void emit_bookkeeping(isa::Emitter& e, const Bf16Kernel& k);
+
+// End of a tile
+
+void emit_epilogue(isa::Emitter& e, const Bf16Kernel& k, const std::string& label_prefix);
+void emit_clear_accumulator(isa::Emitter& e, const Bf16Kernel& k);
+
+} // namespace zyfa::templates::attention

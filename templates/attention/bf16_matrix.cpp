@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory to LDS, LDS to operand fragments, and the two matrix products.
+#include "templates/attention/bf16_blocks.hpp"
+
+#include "templates/attention/scalar_math.hpp"
+
+namespace zyfa::templates::attention {
+
+using namespace isa;
+using G = Bf16Geometry;
+
+void emit_fetch_block(Emitter& e, const Bf16Kernel& k) {
+    const SReg t = k.work.scratch[0];
+    struct Ring {
+        KvLayout layout;
+        SReg base, resource;
+        VReg offset;
+        const char* name;
+    };
+    for (const Ring& ring : {Ring{G::k, k.wave.dma_k, k.work.k_resource, k.v.k_fetch, "K"},
+                             Ring{G::v, k.wave.dma_v, k.work.v_resource, k.v.v_fetch, "V"}}) {
+        e.s_mul_i32(t, k.wave.slot_in, ring.layout.bytes());
+        e.s_add_u32(m0, ring.base, t);
+        for (unsigned chunk = 0; chunk < ring.layout.chunks(); ++chunk) {
+            // The immediate moves both the memory and the LDS address (AITER's kernels rely on it).
+            if (chunk > 0)
+                e.s_add_u32(m0, m0, ring.layout.chunk_bytes() - 128);
+            e.buffer_load_dwordx4_lds(ring.offset, ring.resource, 0, 128 * chunk, {},
+                                      std::string(ring.name) + " to LDS, bytes " +
+                                          std::to_string(128 * chunk) + ".. of 8 keys");
+        }
+    }
+    e.s_add_u32(k.wave.slot_in, k.wave.slot_in, 1);
+    e.s_cmp("eq_u32", k.wave.slot_in, G::slots);
+    e.s_cselect_b32(k.wave.slot_in, 0, k.wave.slot_in);
+}
+
+void emit_load_q(Emitter& e, const Bf16Kernel& k) {
+    const WorkRegisters& w = k.work;
+    const SReg base = k.row_buffer.sub(0, 2);
+    e.s_mov_b64(base, w.q, "Q rows of the wave");
+    emit_wave_rows(e, w, k.wave, k.options, w.next, base, k.row_buffer[2], w.q_strides.sub(0, 2),
+                   w.q_strides.sub(2, 2), w.q_row, G::row_bytes, w.scratch.sub(0, 5));
+    for (unsigned step = 0; step < G::qk_steps; ++step)
+        e.buffer_load_dwordx4(k.v.q.sub(4 * step, 4), k.v.q_fetch, k.row_buffer, 0, 32 * step,
+                              "Q[lane % 32, " + std::to_string(16 * step) + " + 8 (lane / 32) ..]");
+}
+
+void emit_pv(Emitter& e, const Bf16Kernel& k) {
+    for (unsigned step = 0; step < G::pv_steps; ++step)
+        for (unsigned tile = 0; tile < G::column_tiles; ++tile)
+            e.mfma(mfma_32x32x16_bf16, k.v.output(tile), k.v.fragment(G::column_tiles * step + tile),
+                   k.v.probabilities(step), k.v.output(tile),
+                   "O^T columns " + std::to_string(32 * tile) + ".. += V^T P^T, keys " +
+                       std::to_string(16 * step) + "..");
+}
+
+void emit_qk(Emitter& e, const Bf16Kernel& k) {
+    for (unsigned step = 0; step < G::qk_steps; ++step)
+        for (unsigned tile = 0; tile < G::key_tiles; ++tile) {
+            const VReg d = k.v.scores(tile);
+            e.mfma(mfma_32x32x16_bf16, d, k.v.fragment(k_fragment_slot(G::key_tiles * step + tile)),
+                   k.v.q.sub(4 * step, 4), step == 0 ? Source(0) : Source(d),
+                   "S^T keys " + std::to_string(32 * tile) + ".. += K Q^T, d " + std::to_string(16 * step) +
+                       "..");
+        }
+}
+
+void emit_read_k(Emitter& e, const Bf16Kernel& k) {
+    for (unsigned step = 0; step < G::qk_steps; ++step)
+        for (unsigned tile = 0; tile < G::key_tiles; ++tile)
+            e.ds_read_b128(k.v.fragment(k_fragment_slot(G::key_tiles * step + tile)), k.v.k_read,
+                           k_read_constant(G::k, tile, step),
+                           "K keys " + std::to_string(32 * tile) + "..+31, d " + std::to_string(16 * step) +
+                               "..");
+}
+
+void emit_read_v(Emitter& e, const Bf16Kernel& k) {
+    // The last four first: their registers are free as soon as PV is done, the others after QK's MFMAs.
+    for (unsigned n = 0; n < G::fragments; ++n) {
+        const unsigned i = (n + G::fragments - G::spare_fragments) % G::fragments;
+        const unsigned step = i / G::column_tiles, tile = i % G::column_tiles;
+        for (unsigned half = 0; half < 2; ++half)
+            e.ds_read_b64_tr_b16(k.v.fragment(i).sub(2 * half, 2), k.v.v_read,
+                                 v_read_constant(G::v, tile, step, half),
+                                 "V^T columns " + std::to_string(32 * tile) + "..+31, keys " +
+                                     std::to_string(16 * step + 8 * half) + "..");
+    }
+}
+
+} // namespace zyfa::templates::attention

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Start of a wave: lane constants, LDS addresses, byte offsets.
+#include <cstddef>
+
+#include "templates/attention/bf16_blocks.hpp"
+#include "templates/attention/kernarg.hpp"
+#include "templates/attention/scalar_math.hpp"
+
+namespace zyfa::templates::attention {
+
+using namespace isa;
+using G = Bf16Geometry;
+
+void emit_setup(Emitter& e, const Bf16Kernel& k) {
+    const Bf16Registers& v = k.v;
+    const WorkRegisters& w = k.work;
+    const SReg t = w.scratch;
+    const VReg lane = v.t[0], a = v.t[1], b = v.t[2], lane8 = v.t[3], half = v.t[6];
+    const VReg scratch = v.t.sub(4, 2);
+
+    e.remark("---- set-up: kernel arguments, lane constants");
+    emit_work_start(e, w);
+    e.v_lshrrev_b32(a, 6, v.lane_row, "work-item id / 64");
+    e.v_and_b32(lane, 63, v.lane_row, "lane");
+    e.v_readfirstlane_b32(k.wave.index, a, "wave");
+    e.v_and_b32(v.lane_row, 31, lane, "query row of the lane");
+    e.v_lshrrev_b32(half, 5, lane, "lane / 32");
+    e.v_lshlrev_b32(v.lane_key, 2, half);
+    e.v_lshrrev_b32(lane8, 3, lane, "lane / 8");
+
+    e.remark("what the wave owns");
+    if (k.options.two_heads) {
+        e.s_and_b32(k.wave.row, k.wave.index, 3, "four waves per head");
+        e.s_lshl_b32(k.wave.row, k.wave.row, 5);
+        e.s_lshr_b32(k.wave.head, k.wave.index, 2);
+    } else {
+        e.s_lshl_b32(k.wave.row, k.wave.index, 5, "32 rows per wave");
+        e.s_mov_b32(k.wave.head, 0);
+    }
+    for (SReg r : {k.wave.slot_in, k.wave.live, k.wave.masked, k.wave.special, k.wave.mode})
+        e.s_mov_b32(r, 0);
+    e.s_mov_b32(k.wave.slot_out, 1, "the first block is read in the third matrix phase, from slot 0");
+    e.s_mul_i32(k.wave.dma_k, k.wave.index, G::k.pitch);
+    e.s_mul_i32(k.wave.dma_v, k.wave.index, G::v.pitch);
+    e.s_add_u32(k.wave.dma_v, k.wave.dma_v, G::v_ring);
+    e.s_mov_b32(k.row_buffer[3], Literal{0x00020000}, "raw buffer, bounds in bytes");
+
+    e.remark("K fragments: lane reads key lane % 32, 16 bytes of half lane / 32");
+    e.s_mov_b32(t[0], G::k.pitch);
+    e.v_and_b32(a, 7, lane);
+    e.v_mul_lo_u32(a, a, t[0], "(key % 8) * pitch");
+    e.v_lshrrev_b32(b, 3, v.lane_row);
+    e.v_lshl_add_u32(a, b, 7, a, "(key / 8) * 128");
+    e.v_lshl_add_u32(v.k_lane, half, 4, a);
+
+    e.remark(
+        "V fragments: lane points at key 4 * (lane / 32) + lane % 16 / 4, columns 16 * (lane % 32 / 16) +");
+    e.remark("4 * (lane % 4); the transposing read hands them round in groups of 16 lanes");
+    e.v_lshrrev_b32(a, 2, lane);
+    e.v_and_b32(a, 3, a);
+    e.v_add_u32(a, a, v.lane_key, "key");
+    e.s_mov_b32(t[0], G::v.pitch);
+    e.v_mul_lo_u32(a, a, t[0]);
+    e.v_lshrrev_b32(b, 4, v.lane_row);
+    e.v_lshl_add_u32(a, b, 5, a);
+    e.v_and_b32(b, 3, lane);
+    e.v_lshl_add_u32(a, b, 3, a);
+    e.v_add_u32(v.v_lane, G::v_ring, a);
+
+    e.remark("LDS-DMA: lane brings 16 bytes of key wave + 8 * (lane / 8), chunk byte 16 * (lane % 8)");
+    e.v_lshlrev_b32(a, 3, lane8);
+    e.v_add_u32(a, k.wave.index, a, "key");
+    e.v_and_b32(b, 7, lane);
+    e.v_lshlrev_b32(b, 4, b, "byte");
+    lane_row_offset(e, v.k_fetch, a, w.k_row, b, scratch, "K");
+    lane_row_offset(e, v.v_fetch, a, w.v_row, b, scratch, "V");
+
+    e.remark("O: lane stores 16 bytes of row lane / 8 + 8 j; LSE: lanes 32-63 fall out of bounds");
+    e.s_load(t[0], w.kernarg, offsetof(Kernarg, o_row), "O row stride");
+    for (unsigned j = 0; j < 4; ++j) {
+        e.v_add_u32(a, 8 * j, lane8);
+        lane_row_offset(e, v.o_store[j], a, t[0], b, scratch, "O");
+    }
+    e.v_lshlrev_b32(a, 2, v.lane_row);
+    e.v_lshl_or_b32(v.lse_store, half, 12, a);
+
+    e.remark("Q: lane loads row lane % 32, 16 bytes of half lane / 32");
+    e.v_lshlrev_b32(b, 4, half);
+    lane_row_offset(e, v.q_fetch, v.lane_row, w.q_row, b, scratch, "Q");
+
+    e.remark("staging of O: written by query row, read by memory row");
+    e.s_mul_i32(t[0], k.wave.index, G::stage_wave);
+    e.s_add_u32(t[0], t[0], G::stage);
+    e.s_mov_b32(t[1], G::stage_pitch);
+    e.v_mul_lo_u32(a, v.lane_row, t[1]);
+    e.v_lshl_add_u32(a, half, 4, a);
+    e.v_add_u32(v.stage_write, t[0], a);
+    e.v_mul_lo_u32(a, lane8, t[1]);
+    e.v_and_b32(b, 7, lane);
+    e.v_lshl_add_u32(a, b, 4, a);
+    e.v_add_u32(v.stage_read, t[0], a);
+
+    emit_clear_accumulator(e, k);
+    e.v_mov_b32(v.k_read, v.k_lane);
+    e.v_mov_b32(v.v_read, v.v_lane);
+}
+
+} // namespace zyfa::templates::attention

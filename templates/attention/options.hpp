@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the code of a forward kernel depends on: the problem class and the schedule, as plain values.
+#pragma once
+
+#include <cstdint>
+
+namespace zyfa::templates::attention {
+
+/// Which items the workgroups of one chiplet (XCD) get; workgroup i runs on chiplet i mod 8 (paper IV-A).
+enum class ChipletMap : std::uint8_t {
+    none,       ///< tile pair fastest: neighbouring pairs of one head on different chiplets
+    runs,       ///< a contiguous run of one head's pairs per chiplet: they share K and V in its L2
+    head_first, ///< head fastest: chiplet i mod 8 gets heads i mod 8
+};
+
+struct ForwardOptions {
+    bool causal = true;
+    bool two_heads = false; ///< even GQA group: waves 0-3 take head 2u, waves 4-7 head 2u + 1
+    bool lse = true;
+    bool nan_exact = true;
+    bool from_diagonal = false; ///< key blocks from the last one backwards
+    ChipletMap map = ChipletMap::none;
+    float tau = 0.5f; ///< rescale where a row's maximum grew by more, base-2 units
+
+    unsigned tile_rows() const { return two_heads ? 128 : 256; }
+};
+
+} // namespace zyfa::templates::attention

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work distribution on the device: which item, tile and key block comes next. All of a workgroup's tiles form
+// one flat sequence of key blocks, so that a tile's last block overlaps the next tile's first one.
+//
+// A block descriptor is 4 SGPRs: {first key | flags, first row of the tile, head unit, batch entry}. The
+// fetch cursor runs ahead of the computation; three descriptors lie between them.
+#pragma once
+
+#include "templates/asm/allocator.hpp"
+#include "templates/asm/emitter.hpp"
+#include "templates/attention/options.hpp"
+
+namespace zyfa::templates::attention {
+
+inline constexpr unsigned flag_first = 0; ///< bit of a descriptor: first block of its tile
+inline constexpr unsigned flag_end = 1;   ///< bit: no block; the workgroup is done
+
+struct WorkRegisters {
+    isa::SReg kernarg, workgroup; ///< as launched
+    // Kernel arguments that stay resident, in the order of Kernarg
+    isa::SReg arguments, q, k, v, q_strides, k_strides, v_strides, q_row, k_row, v_row, seq_q, seq_kv,
+        score_scale, items, step, pairs, head_units, last_tile, group, by_pairs, by_head_units, by_group;
+    isa::SReg diagonal; ///< seq_kv - seq_q: row i sees keys up to i + diagonal
+    // Fetch cursor
+    isa::SReg item, second_tile, blocks_left, key, fresh_flags;
+    isa::SReg k_resource, v_resource; ///< buffer descriptors of the block to fetch next
+    // Descriptors of the blocks that are 1, 2 and 3 ahead of the one whose PV product runs, and of the tile
+    // in the accumulator (first word: whether there is one)
+    isa::SReg now, next, after, tile;
+    isa::SReg scratch; ///< 16, free between blocks of code
+};
+
+WorkRegisters allocate_work(isa::SAllocator& s);
+
+/// Loads the resident arguments and sets the cursor before the first item.
+void emit_work_start(isa::Emitter& e, const WorkRegisters& w);
+
+/// Moves the cursor to the next tile: the second one of a pair, the next item, or the end. Leaves it one
+/// block before the tile's first, for emit_advance.
+void emit_next_tile(isa::Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
+                    const std::string& label_prefix);
+
+/// Moves the cursor by one block: descriptor `after`, buffer descriptors with the bytes that exist. Once per
+/// block; scratch: 6 SGPRs.
+void emit_advance(isa::Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,
+                  unsigned v_row_bytes, isa::SReg scratch);
+
+} // namespace zyfa::templates::attention

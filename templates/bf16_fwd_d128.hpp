@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "templates/template.hpp"
+
+namespace zyfa::templates {
+
+/// BF16 forward at head dimension 128.
+const Template& bf16_fwd_d128();
+
+} // namespace zyfa::templates

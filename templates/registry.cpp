@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which templates there are, and which one serves a problem.
+#include <algorithm>
+#include <array>
+
+#include "templates/bf16_fwd_d128.hpp"
+#include "zyfa/error.hpp"
+
+namespace zyfa::templates {
+
+std::span<const Template* const> all_templates() {
+    static const std::array<const Template*, 1> list{&bf16_fwd_d128()};
+    return list;
+}
+
+namespace {
+
+/// The argument that no template of this build accepts, with its value and what is accepted.
+[[noreturn]] void refuse(const Problem& p, const std::string& reasons) {
+    if (p.dtype != DType::bf16)
+        throw Error(ErrorCode::unsupported, "dtype",
+                    "dtype is " + std::string(to_string(p.dtype)) + "; accepted: bf16");
+    if (p.dim_qk != 128 || p.dim_v != 128)
+        throw Error(ErrorCode::unsupported, p.dim_qk != 128 ? "dim_qk" : "dim_v",
+                    "head dimensions are dim_qk=" + std::to_string(p.dim_qk) +
+                        ", dim_v=" + std::to_string(p.dim_v) + "; accepted: dim_qk=128 with dim_v=128");
+    throw Error(ErrorCode::unsupported, "problem", reasons);
+}
+
+struct Extent {
+    const char* name;
+    std::int64_t heads, rows, width, bytes;
+    const Strides& strides;
+};
+
+/// Bytes that a tensor's elements span. Kernels address rows of one head with 32-bit offsets.
+void check_extents(const Problem& p) {
+    const std::int64_t element = p.dtype == DType::bf16 ? 2 : 1;
+    for (const Extent& x : {Extent{"q", p.heads_q, p.seq_q, p.dim_qk, element, p.q},
+                            {"k", p.heads_kv, p.seq_kv, p.dim_qk, element, p.k},
+                            {"v", p.heads_kv, p.seq_kv, p.dim_v, element, p.v},
+                            {"o", p.heads_q, p.seq_q, p.dim_v, 2, p.o}}) {
+        const auto span = [](std::int64_t count, std::int64_t stride) {
+            return static_cast<long double>(count - 1) *
+                   static_cast<long double>(stride < 0 ? -stride : stride);
+        };
+        const auto elements = span(p.batch, x.strides.batch) + span(x.heads, x.strides.head) +
+                              span(x.rows, x.strides.seq) + x.width;
+        if (elements * x.bytes > 0xffffffffLL)
+            throw Error(ErrorCode::unsupported, x.name,
+                        std::string(x.name) + " spans " +
+                            std::to_string(static_cast<double>(elements) * static_cast<double>(x.bytes)) +
+                            " bytes; accepted: at most 4294967295");
+    }
+}
+
+} // namespace
+
+const Template& template_for(const Problem& problem) {
+    std::string reasons;
+    for (const Template* t : all_templates()) {
+        std::string why;
+        if (t->serves(problem, &why)) {
+            check_extents(problem);
+            return *t;
+        }
+        reasons += (reasons.empty() ? "" : "; ") + std::string(t->name()) + ": " + why;
+    }
+    refuse(problem, reasons);
+}
+
+const Template& template_named(std::string_view name) {
+    std::string known;
+    for (const Template* t : all_templates()) {
+        if (t->name() == name)
+            return *t;
+        known += (known.empty() ? "" : ", ") + std::string(t->name());
+    }
+    throw Error(ErrorCode::invalid_argument, "template",
+                "template is " + std::string(name) + "; accepted: " + known);
+}
+
+std::vector<Schedule> enumerate(const Template& t, const Problem& problem) {
+    const std::vector<ParameterSpec> specs = t.space(problem);
+    std::vector<Schedule> out{t.default_schedule(problem)};
+    std::vector<std::size_t> at(specs.size(), 0);
+    for (;;) {
+        Schedule schedule{std::string(t.name()), {}};
+        for (std::size_t i = 0; i < specs.size(); ++i)
+            schedule.parameters[specs[i].name] = specs[i].grid[at[i]];
+        if (schedule != out.front() && !t.reject(problem, schedule))
+            out.push_back(std::move(schedule));
+        std::size_t axis = 0; // odometer
+        while (axis < specs.size() && ++at[axis] == specs[axis].grid.size())
+            at[axis++] = 0;
+        if (axis == specs.size())
+            return out;
+    }
+}
+
+} // namespace zyfa::templates
