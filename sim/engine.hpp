@@ -86,6 +86,8 @@ struct DeviceConfig {
     double clock_ghz = 2.4; ///< shader clock of the cost model (paper Table I: maximum)
     std::uint64_t seed = 0; ///< 0: fixed order
     unsigned threads = 0;   ///< host threads; 0: hardware_concurrency
+    /// Instructions of one wave after which the launch is taken to hang.
+    std::uint64_t instruction_limit = 2'000'000'000;
 };
 
 struct Launch {

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only file of the engine that sees LLVM.
+#include "sim/disassembler.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <stdexcept>
+#include <unordered_map>
+
+#include <llvm/MC/MCAsmInfo.h>
+#include <llvm/MC/MCContext.h>
+#include <llvm/MC/MCDisassembler/MCDisassembler.h>
+#include <llvm/MC/MCInst.h>
+#include <llvm/MC/MCInstPrinter.h>
+#include <llvm/MC/MCInstrInfo.h>
+#include <llvm/MC/MCRegisterInfo.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/MCTargetOptions.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Triple.h>
+
+// From LLVM's TargetSelect.h, which would name every target of the build.
+extern "C" {
+void LLVMInitializeAMDGPUTargetInfo();
+void LLVMInitializeAMDGPUTargetMC();
+void LLVMInitializeAMDGPUDisassembler();
+}
+
+namespace zyfa::sim {
+
+struct Disassembler::Impl {
+    std::mutex mutex;
+    llvm::Triple triple{"amdgcn-amd-amdhsa"};
+    llvm::MCTargetOptions options;
+    std::unique_ptr<llvm::MCRegisterInfo> registers;
+    std::unique_ptr<llvm::MCAsmInfo> assembly;
+    std::unique_ptr<llvm::MCInstrInfo> instructions;
+    std::unique_ptr<llvm::MCSubtargetInfo> subtarget;
+    std::unique_ptr<llvm::MCContext> context;
+    std::unique_ptr<llvm::MCDisassembler> decoder;
+    std::unique_ptr<llvm::MCInstPrinter> printer;
+    std::unordered_map<unsigned, std::string> mnemonics; ///< node-based: the strings stay where they are
+
+    bool decode(std::span<const std::byte> bytes, std::uint64_t address, llvm::MCInst& out,
+                std::uint64_t& size) {
+        const llvm::ArrayRef<std::uint8_t> view(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                                                bytes.size());
+        return decoder->getInstruction(out, size, view, address, llvm::nulls()) ==
+               llvm::MCDisassembler::Success;
+    }
+
+    /// What the instruction is called, encoding suffix removed.
+    std::string mnemonic(const llvm::MCInst& inst) const {
+        std::string name = printer->getMnemonic(inst).first;
+        while (!name.empty() && (name.back() == ' ' || name.back() == '\t'))
+            name.pop_back();
+        for (const char* suffix : {"_e32", "_e64", "_dpp", "_sdwa"}) {
+            const std::size_t length = std::strlen(suffix);
+            if (name.size() > length && name.compare(name.size() - length, length, suffix) == 0)
+                name.resize(name.size() - length);
+        }
+        return name;
+    }
+};
+
+Disassembler::Disassembler() : impl_(std::make_unique<Impl>()) {
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUDisassembler();
+    Impl& i = *impl_;
+    std::string error;
+    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(i.triple, error);
+    if (target == nullptr)
+        throw std::runtime_error("LLVM without AMDGPU: " + error);
+    i.registers.reset(target->createMCRegInfo(i.triple));
+    i.assembly.reset(target->createMCAsmInfo(*i.registers, i.triple, i.options));
+    i.instructions.reset(target->createMCInstrInfo());
+    i.subtarget.reset(target->createMCSubtargetInfo(i.triple, "gfx950", ""));
+    i.context =
+        std::make_unique<llvm::MCContext>(i.triple, i.assembly.get(), i.registers.get(), i.subtarget.get());
+    i.decoder.reset(target->createMCDisassembler(*i.subtarget, *i.context));
+    i.printer.reset(target->createMCInstPrinter(i.triple, 0, *i.assembly, *i.instructions, *i.registers));
+    if (!i.decoder || !i.printer)
+        throw std::runtime_error("LLVM without a gfx950 disassembler");
+}
+
+Disassembler::~Disassembler() = default;
+
+Disassembler& Disassembler::instance() {
+    // Never destroyed: reports may be written while static objects go away.
+    static Disassembler* const disassembler = new Disassembler;
+    return *disassembler;
+}
+
+Disassembled Disassembler::decode(std::span<const std::byte> bytes, std::uint64_t address) {
+    const std::scoped_lock lock(impl_->mutex);
+    llvm::MCInst inst;
+    std::uint64_t size = 0;
+    Disassembled result;
+    if (!impl_->decode(bytes, address, inst, size)) {
+        result.size = 4;
+        return result;
+    }
+    auto [entry, inserted] = impl_->mnemonics.try_emplace(inst.getOpcode());
+    if (inserted)
+        entry->second = impl_->mnemonic(inst);
+    result.mnemonic = entry->second.c_str();
+    result.opcode = inst.getOpcode();
+    result.size = static_cast<unsigned>(size);
+    return result;
+}
+
+std::string Disassembler::text(std::span<const std::byte> bytes, std::uint64_t address) {
+    const std::scoped_lock lock(impl_->mutex);
+    llvm::MCInst inst;
+    std::uint64_t size = 0;
+    if (!impl_->decode(bytes, address, inst, size)) {
+        std::uint32_t word = 0;
+        std::memcpy(&word, bytes.data(), std::min(sizeof word, bytes.size()));
+        char buffer[32];
+        std::snprintf(buffer, sizeof buffer, ".long 0x%08x", word);
+        return buffer;
+    }
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    impl_->printer->printInst(&inst, address, "", *impl_->subtarget, stream);
+    const std::size_t begin = text.find_first_not_of(" \t");
+    return begin == std::string::npos ? text : text.substr(begin);
+}
+
+} // namespace zyfa::sim

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches: workgroups over host threads, resident ones in turn, faults completed into reports.
+#include "sim/engine.hpp"
+
+#include "sim/cost_model.hpp"
+#include "sim/dispatch.hpp"
+#include "sim/fault.hpp"
+#include "sim/interpreter.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <random>
+#include <thread>
+
+namespace zyfa::sim {
+
+namespace {
+
+/// Instructions of one workgroup before another resident one gets its turn. Only kernels whose workgroups
+/// wait for each other notice.
+constexpr std::uint64_t workgroup_quantum = 1u << 20;
+constexpr std::uint32_t lds_per_unit = 163840; ///< paper Table I
+constexpr std::uint32_t lds_granule = 1280;    ///< LLVM, gfx950
+constexpr std::uint32_t waves_per_simd_limit = 8;
+constexpr std::uint32_t registers_per_simd = 512;
+
+std::string triple(const std::array<std::uint32_t, 3>& v) {
+    return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) + ")";
+}
+
+std::uint32_t round_up(std::uint32_t value, std::uint32_t granule) {
+    return (value + granule - 1) / granule * granule;
+}
+
+/// Workgroups that a compute unit holds at once.
+std::uint32_t occupancy(const Dispatch& d) {
+    const std::uint32_t registers = std::max(8u, round_up(d.kernel->vgprs + d.kernel->agprs, 8));
+    const std::uint32_t waves =
+        std::min(waves_per_simd_limit, registers_per_simd / registers) * d.device.simds;
+    const std::uint32_t by_waves = std::max(1u, waves / std::max(1u, d.waves));
+    const std::uint32_t by_lds =
+        d.lds_bytes == 0 ? by_waves : std::max(1u, lds_per_unit / round_up(d.lds_bytes, lds_granule));
+    return std::min(by_waves, by_lds);
+}
+
+/// The state that the host threads of one launch share.
+class Run {
+  public:
+    Run(const Dispatch& dispatch, const Memory& memory, std::uint64_t seed)
+        : dispatch_(dispatch), memory_(memory),
+          total_(std::uint64_t{dispatch.grid[0]} * dispatch.grid[1] * dispatch.grid[2]), costs_(total_) {
+        resident_limit_ = std::uint64_t{dispatch.device.compute_units} * occupancy(dispatch);
+        if (seed != 0) {
+            order_.resize(total_);
+            for (std::uint64_t i = 0; i < total_; ++i)
+                order_[i] = i;
+            random_.seed(seed);
+            std::shuffle(order_.begin(), order_.end(), random_);
+            rotate_waves_ = true;
+        }
+    }
+
+    void work() {
+        auto thread = std::make_unique<ThreadContext>(memory_);
+        thread->view.refresh();
+        while (std::unique_ptr<Workgroup> group = take()) {
+            NoHooks hooks;
+            try {
+                run_workgroup(*group, *thread, workgroup_quantum, hooks);
+                check_limit(*group);
+            } catch (const FaultError& error) {
+                stop(describe(*group, error));
+                return;
+            }
+            give_back(std::move(group));
+        }
+    }
+
+    std::uint64_t workgroups() const noexcept { return total_; }
+    std::optional<Fault> fault() { return fault_; }
+    std::uint64_t instructions() const noexcept { return instructions_; }
+    std::span<const double> costs() const noexcept { return costs_; }
+
+  private:
+    /// The next workgroup to run: a new one while the device has room, else the one that waited longest.
+    std::unique_ptr<Workgroup> take() {
+        std::unique_lock lock(mutex_);
+        while (true) {
+            if (stopped_)
+                return nullptr;
+            const bool room = next_ < total_ && resident_ < resident_limit_;
+            if (room) {
+                const std::uint64_t id = order_.empty() ? next_ : order_[next_];
+                ++next_;
+                ++resident_;
+                std::unique_ptr<Workgroup> group;
+                if (!spare_.empty()) {
+                    group = std::move(spare_.back());
+                    spare_.pop_back();
+                } else {
+                    group = std::make_unique<Workgroup>();
+                }
+                const std::size_t first = rotate_waves_ ? random_() % dispatch_.waves : 0;
+                lock.unlock();
+                start_workgroup(dispatch_, id, *group);
+                group->next_wave = first;
+                return group;
+            }
+            if (!waiting_.empty()) {
+                std::unique_ptr<Workgroup> group = std::move(waiting_.front());
+                waiting_.pop_front();
+                return group;
+            }
+            if (finished_ == total_)
+                return nullptr;
+            changed_.wait(lock);
+        }
+    }
+
+    void give_back(std::unique_ptr<Workgroup> group) {
+        if (!group->done()) {
+            const std::scoped_lock lock(mutex_);
+            waiting_.push_back(std::move(group));
+            changed_.notify_one();
+            return;
+        }
+        std::vector<WaveCost> waves(group->waves.size());
+        std::uint64_t instructions = 0;
+        for (std::size_t n = 0; n < waves.size(); ++n) {
+            const Wave& wave = group->waves[n];
+            waves[n].instructions = wave.instructions;
+            std::copy(std::begin(wave.cycles), std::end(wave.cycles), std::begin(waves[n].cycles));
+            instructions += wave.instructions;
+        }
+        const double cost = workgroup_cycles(waves, dispatch_.device.simds);
+        const std::scoped_lock lock(mutex_);
+        costs_[group->index] = cost;
+        instructions_ += instructions;
+        ++finished_;
+        --resident_;
+        spare_.push_back(std::move(group));
+        changed_.notify_all();
+    }
+
+    void check_limit(const Workgroup& group) const {
+        const std::uint64_t limit = dispatch_.device.instruction_limit;
+        for (const Wave& wave : group.waves)
+            if (wave.state != WaveState::ended && wave.instructions > limit)
+                throw FaultError{"hang", "wave " + std::to_string(wave.id) + " has executed " +
+                                             std::to_string(wave.instructions) +
+                                             " instructions without ending"};
+    }
+
+    void stop(Fault fault) {
+        const std::scoped_lock lock(mutex_);
+        if (!fault_)
+            fault_ = std::move(fault);
+        stopped_ = true;
+        changed_.notify_all();
+    }
+
+    /// Which wave was at fault: the one whose turn it is (its turn was not passed on).
+    Fault describe(const Workgroup& group, const FaultError& error) const {
+        const Wave& wave = group.waves[group.next_wave];
+        const Instruction& at = *(wave.next - 1);
+        std::string text =
+            error.kind + " in kernel " + dispatch_.kernel->name + "\n  at " + dispatch_.code->location(at) +
+            " (pc " + hexadecimal(dispatch_.code->base() + at.pc) + "): " + dispatch_.code->disassemble(at) +
+            "\n  workgroup " + triple(group.id) + ", wave " + std::to_string(wave.id);
+        if (error.lane >= 0)
+            text += ", lane " + std::to_string(error.lane);
+        text += "\n  " + error.detail;
+        return {error.kind, text};
+    }
+
+    const Dispatch& dispatch_;
+    const Memory& memory_;
+    const std::uint64_t total_;
+    std::uint64_t resident_limit_ = 0;
+    bool rotate_waves_ = false;
+    std::mt19937_64 random_;
+    std::vector<std::uint64_t> order_;
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::uint64_t next_ = 0, resident_ = 0, finished_ = 0, instructions_ = 0;
+    std::deque<std::unique_ptr<Workgroup>> waiting_;
+    std::vector<std::unique_ptr<Workgroup>> spare_;
+    std::vector<double> costs_;
+    std::optional<Fault> fault_;
+    bool stopped_ = false;
+};
+
+/// A range of simulated memory for the time of a launch.
+class Loan {
+  public:
+    Loan(Memory& memory, std::uint64_t size, int device) : memory_(memory) {
+        address_ = memory.allocate(size, AllocationKind::kernarg, device);
+    }
+    ~Loan() { memory_.release(address_); }
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    std::uint64_t address() const noexcept { return address_; }
+    template <class T>
+    void put(std::uint64_t offset, T value) {
+        std::memcpy(reinterpret_cast<void*>(address_ + offset), &value, sizeof value);
+    }
+
+  private:
+    Memory& memory_;
+    std::uint64_t address_;
+};
+
+/// hsa_kernel_dispatch_packet_t (LLVM AMDGPUUsage, "Kernel Dispatch").
+void write_packet(Loan& packet, const Dispatch& d) {
+    packet.put<std::uint16_t>(0, 2); // header: kernel dispatch
+    packet.put<std::uint16_t>(2, 3); // setup: dimensions
+    for (unsigned axis = 0; axis < 3; ++axis) {
+        packet.put(4 + 2 * axis, static_cast<std::uint16_t>(d.block[axis]));
+        packet.put(12 + 4 * axis, d.grid[axis] * d.block[axis]);
+    }
+    packet.put(24, d.scratch_bytes);
+    packet.put(28, d.lds_bytes);
+    packet.put(32, d.kernel->descriptor_address);
+    packet.put(40, d.kernarg);
+}
+
+/// The fields of amd_queue_t that compiled code reads: the upper halves of the apertures.
+void write_queue(Loan& queue) {
+    queue.put(64, static_cast<std::uint32_t>(shared_aperture >> 32));
+    queue.put(68, static_cast<std::uint32_t>(private_aperture >> 32));
+}
+
+std::optional<Fault> refuse(const Launch& launch, const Dispatch& d) {
+    const auto say = [&](const std::string& text) {
+        return Fault{"invalid launch", d.kernel->name + ": " + text};
+    };
+    for (unsigned axis = 0; axis < 3; ++axis)
+        if (launch.grid[axis] == 0 || launch.block[axis] == 0)
+            return say("grid " + triple(launch.grid) + " and block " + triple(launch.block) +
+                       " must not hold 0");
+    const std::uint64_t items = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+    if (items > 1024)
+        return say("block " + triple(launch.block) + " has more than 1024 work-items");
+    if (d.lds_bytes > lds_per_unit)
+        return say(std::to_string(d.lds_bytes) + " bytes of LDS, a compute unit has " +
+                   std::to_string(lds_per_unit));
+    const std::uint32_t waves = static_cast<std::uint32_t>((items + lanes - 1) / lanes);
+    const std::uint32_t registers = round_up(d.kernel->vgprs + d.kernel->agprs, 8);
+    const std::uint32_t held =
+        std::min(waves_per_simd_limit, registers_per_simd / std::max(8u, registers)) * 4;
+    if (waves > held)
+        return say(std::to_string(waves) + " waves of " + std::to_string(registers) +
+                   " registers do not fit on a compute unit");
+    return std::nullopt;
+}
+
+} // namespace
+
+struct Engine::Impl {
+    Memory& memory;
+    DeviceConfig config;
+    std::mutex mutex; ///< one launch at a time
+};
+
+Engine::Engine(Memory& memory, DeviceConfig config) : impl_(new Impl{memory, config, {}}) {}
+Engine::~Engine() = default;
+const DeviceConfig& Engine::config() const noexcept {
+    return impl_->config;
+}
+
+LaunchResult Engine::run(const Launch& launch) {
+    const std::scoped_lock lock(impl_->mutex);
+    LaunchResult result;
+    Dispatch d;
+    d.device = impl_->config;
+    d.code = dynamic_cast<const CodeObjectImpl*>(launch.code.get());
+    d.kernel = launch.kernel;
+    d.grid = launch.grid;
+    d.block = launch.block;
+    d.lds_bytes = launch.kernel->static_lds + launch.dynamic_lds;
+    d.scratch_bytes = round_up(launch.kernel->scratch, 16);
+    if (result.fault = refuse(launch, d); result.fault)
+        return result;
+    d.work_items = launch.block[0] * launch.block[1] * launch.block[2];
+    d.waves = (d.work_items + lanes - 1) / lanes;
+    d.entry = d.code->at(launch.kernel->entry);
+
+    Loan kernarg(impl_->memory, std::max<std::uint64_t>(launch.kernarg.size(), launch.kernel->kernarg_size),
+                 d.device.ordinal);
+    if (!launch.kernarg.empty())
+        std::memcpy(reinterpret_cast<void*>(kernarg.address()), launch.kernarg.data(), launch.kernarg.size());
+    d.kernarg = kernarg.address();
+    Loan packet(impl_->memory, 64, d.device.ordinal), queue(impl_->memory, 256, d.device.ordinal);
+    d.packet = packet.address();
+    d.queue = queue.address();
+    write_packet(packet, d);
+    write_queue(queue);
+
+    Run run(d, impl_->memory, d.device.seed);
+    const unsigned wanted =
+        d.device.threads != 0 ? d.device.threads : std::max(1u, std::thread::hardware_concurrency());
+    const auto helpers = static_cast<unsigned>(std::min<std::uint64_t>(wanted, run.workgroups())) - 1;
+    std::vector<std::thread> threads;
+    for (unsigned n = 0; n < helpers; ++n)
+        threads.emplace_back([&run] { run.work(); });
+    run.work();
+    for (std::thread& thread : threads)
+        thread.join();
+
+    result.fault = run.fault();
+    result.instructions = run.instructions();
+    if (!result.fault) {
+        result.cycles = launch_cycles(run.costs(), d.device, 1);
+        result.seconds = result.cycles / (d.device.clock_ghz * 1e9);
+    }
+    return result;
+}
+
+} // namespace zyfa::sim

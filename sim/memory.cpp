@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Simulated device memory: one reserved range of host addresses, backed by the kernel on first touch.
+#include "sim/memory_view.hpp"
+
+#include "sim/memory_impl.hpp"
+
+#include <algorithm>
+#include <sys/mman.h>
+
+namespace zyfa::sim {
+
+namespace {
+
+/// Every block starts on this boundary and at least one boundary apart from its neighbour's end: addresses
+/// are cheap, and a wild access rarely reaches the next allocation.
+constexpr std::uint64_t block_alignment = 64 * 1024;
+/// MI355X: 288 GB of HBM3E (paper Table I).
+constexpr std::uint64_t device_capacity = 288ull << 30;
+constexpr std::size_t freed_history = 4096;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t alignment) {
+    return (value + alignment - 1) / alignment * alignment;
+}
+
+} // namespace
+
+Memory::Impl::Impl() {
+    // Address space only: nothing is committed. Smaller machines or limits get a smaller arena.
+    for (std::uint64_t size = 4ull << 40; size >= 1ull << 32; size /= 2) {
+        void* base =
+            mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (base == MAP_FAILED)
+            continue;
+        madvise(base, size, MADV_DONTDUMP);
+        mapping = base;
+        mapping_size = size;
+        begin = round_up(reinterpret_cast<std::uint64_t>(base), block_alignment);
+        end = reinterpret_cast<std::uint64_t>(base) + size;
+        cursor = begin + block_alignment;
+        return;
+    }
+}
+
+Memory::Impl::~Impl() {
+    if (mapping != nullptr)
+        munmap(mapping, mapping_size);
+}
+
+std::uint64_t Memory::Impl::place(std::uint64_t size) {
+    // Fresh addresses first, so that a use after free stays recognisable for as long as possible.
+    if (cursor + size <= end && cursor + size > cursor) {
+        const std::uint64_t address = cursor;
+        cursor += size;
+        return address;
+    }
+    for (auto hole = holes.begin(); hole != holes.end(); ++hole) {
+        if (hole->second < size)
+            continue;
+        const std::uint64_t address = hole->first;
+        const std::uint64_t left = hole->second - size;
+        holes.erase(hole);
+        if (left != 0)
+            holes.emplace(address + size, left);
+        return address;
+    }
+    return 0;
+}
+
+void Memory::Impl::give_back(std::uint64_t address, std::uint64_t size) {
+    auto [hole, inserted] = holes.emplace(address, size);
+    if (!inserted)
+        return;
+    if (auto after = std::next(hole); after != holes.end() && hole->first + hole->second == after->first) {
+        hole->second += after->second;
+        holes.erase(after);
+    }
+    if (hole != holes.begin()) {
+        auto before = std::prev(hole);
+        if (before->first + before->second == hole->first) {
+            before->second += hole->second;
+            holes.erase(hole);
+        }
+    }
+}
+
+Memory::Memory() : impl_(std::make_unique<Impl>()) {}
+Memory::~Memory() = default;
+
+std::uint64_t Memory::allocate(std::uint64_t size, AllocationKind kind, int device) {
+    if (size > device_capacity)
+        return 0;
+    const std::unique_lock lock(impl_->mutex);
+    std::uint64_t& used = impl_->used[device];
+    if (used + size > device_capacity)
+        return 0;
+    const std::uint64_t block = round_up(std::max<std::uint64_t>(size, 1), block_alignment) + block_alignment;
+    const std::uint64_t address = impl_->place(block);
+    if (address == 0)
+        return 0;
+    used += size;
+    // Records of freed allocations whose addresses are used again would only mislead.
+    auto stale = impl_->freed.lower_bound(address);
+    while (stale != impl_->freed.end() && stale->first < address + block)
+        stale = impl_->freed.erase(stale);
+    impl_->live.emplace(address, Record{{address, size, kind, device, ++impl_->serial, false}, block});
+    return address;
+}
+
+void Memory::adopt(std::uint64_t address, std::uint64_t size, AllocationKind kind, int device) {
+    const std::unique_lock lock(impl_->mutex);
+    impl_->freed.erase(address);
+    impl_->live.insert_or_assign(address, Record{{address, size, kind, device, ++impl_->serial, false}, 0});
+    impl_->generation.fetch_add(1, std::memory_order_release);
+}
+
+bool Memory::release(std::uint64_t address) {
+    const std::unique_lock lock(impl_->mutex);
+    const auto found = impl_->live.find(address);
+    if (found == impl_->live.end())
+        return false;
+    Record record = found->second;
+    impl_->live.erase(found);
+    impl_->generation.fetch_add(1, std::memory_order_release);
+    if (record.block != 0) {
+        impl_->used[record.allocation.device] -= record.allocation.size;
+        madvise(reinterpret_cast<void*>(address), record.block, MADV_DONTNEED);
+        impl_->give_back(address, record.block);
+    }
+    record.allocation.freed = true;
+    impl_->freed.insert_or_assign(address, record.allocation);
+    if (impl_->freed.size() > freed_history) {
+        const auto oldest = std::min_element(impl_->freed.begin(), impl_->freed.end(), [](auto& a, auto& b) {
+            return a.second.serial < b.second.serial;
+        });
+        impl_->freed.erase(oldest);
+    }
+    return true;
+}
+
+const Allocation* Memory::find(std::uint64_t address) const {
+    const std::shared_lock lock(impl_->mutex);
+    auto after = impl_->live.upper_bound(address);
+    if (after == impl_->live.begin())
+        return nullptr;
+    const Allocation& allocation = std::prev(after)->second.allocation;
+    return address - allocation.address < allocation.size ? &allocation : nullptr;
+}
+
+const Allocation* Memory::nearest(std::uint64_t address) const {
+    const std::shared_lock lock(impl_->mutex);
+    const Allocation* best = nullptr;
+    std::uint64_t best_distance = ~0ull;
+    const auto consider = [&](const Allocation& a) {
+        const std::uint64_t distance = address < a.address            ? a.address - address
+                                       : address < a.address + a.size ? 0
+                                                                      : address - (a.address + a.size) + 1;
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = &a;
+        }
+    };
+    const auto around = [&](const auto& map, const auto& get) {
+        const auto after = map.upper_bound(address);
+        if (after != map.end())
+            consider(get(after->second));
+        if (after != map.begin())
+            consider(get(std::prev(after)->second));
+    };
+    around(impl_->live, [](const Record& r) -> const Allocation& { return r.allocation; });
+    around(impl_->freed, [](const Allocation& a) -> const Allocation& { return a; });
+    return best;
+}
+
+std::uint64_t Memory::used(int device) const {
+    const std::shared_lock lock(impl_->mutex);
+    const auto found = impl_->used.find(device);
+    return found == impl_->used.end() ? 0 : found->second;
+}
+
+void MemoryView::refresh() noexcept {
+    const std::uint64_t now = memory_->impl_->generation.load(std::memory_order_acquire);
+    if (now == generation_)
+        return;
+    generation_ = now;
+    ranges_ = {};
+}
+
+bool MemoryView::look_up(std::uint64_t address, std::uint64_t size) noexcept {
+    const std::shared_lock lock(memory_->impl_->mutex);
+    const auto& live = memory_->impl_->live;
+    const auto after = live.upper_bound(address);
+    if (after == live.begin())
+        return false;
+    const Allocation& found = std::prev(after)->second.allocation;
+    const std::uint64_t offset = address - found.address;
+    if (offset >= found.size || size > found.size - offset)
+        return false;
+    ranges_[next_] = {found.address, found.size};
+    next_ = (next_ + 1) % ranges_.size();
+    return true;
+}
+
+} // namespace zyfa::sim
