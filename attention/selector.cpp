@@ -21,6 +21,8 @@ constexpr double assemble_wait_s = 30;
 constexpr double tune_grace_s = 5;
 
 constexpr const char* off_reason = "mode off: the default schedule, the cache is not looked at";
+constexpr const char* lost_binary_reason =
+    "the stored winner's binary is damaged and has to be assembled again";
 constexpr const char* replay_reason = "; mode replay takes the default schedule";
 
 /// Collects what the tuner measures for the publication, and passes it on.
@@ -64,6 +66,17 @@ struct Selector::Job {
     templates::Kernel kernel; ///< of selection.schedule, with the digest of its binary
     Digest binary;
 };
+
+cache::BinaryRecord Selector::record_of(const Job& job, const jit::CodeObject& code) {
+    cache::BinaryRecord record;
+    record.key = job.binary;
+    record.key_text = tuner::binary_key(job.kernel).canonical();
+    record.kernel_name = job.kernel.name;
+    record.target = job.kernel.target;
+    record.toolchain = code.toolchain;
+    record.code_object = code.elf;
+    return record;
+}
 
 Selector::Slot& Selector::slot(const Job& job, bool unsuited) {
     const std::lock_guard lock(maps_lock_);
@@ -137,10 +150,8 @@ void Selector::make(Job& job) {
     case Mode::must_hit:
         break;
     }
-    if (use_winner(job)) {
-        ++counters_.hits;
+    if (use_winner(job))
         return;
-    }
     ++counters_.misses;
     if (job.mode == Mode::must_hit)
         throw Error(ErrorCode::cache_miss, "",
@@ -164,17 +175,22 @@ void Selector::describe(Job& job, const Schedule& schedule) const {
 
 /// The stored winner, if it is one that this build can use; describes it. Else nullopt, with the reason in
 /// the explanation.
-std::optional<cache::Found> Selector::find_winner(Job& job) {
+std::optional<Selector::Winner> Selector::find_winner(Job& job) {
     Explanation& explanation = job.explanation();
-    std::optional<cache::Found> found = services_.cache().find(job.digest);
-    const auto refuse = [&explanation](const std::string& reason) -> std::optional<cache::Found> {
+    const auto refuse = [&explanation](const std::string& reason) -> std::optional<Winner> {
         explanation.reason = reason;
         return std::nullopt;
     };
-    if (!found)
+    Winner known;
+    if (auto found = services_.cache().find(job.digest)) {
+        known = {std::move(found->winner), std::move(found->binary), std::move(found->layer)};
+    } else if (auto alone = services_.cache().find_winner(job.digest)) {
+        known = {std::move(*alone), std::nullopt, {}};
+    } else {
         return refuse("no cache layer has the key");
+    }
     try {
-        const Schedule schedule = Schedule::parse(found->winner.schedule);
+        const Schedule schedule = Schedule::parse(known.record.schedule);
         if (schedule.template_name != job.selection.form->name())
             return refuse("the stored winner belongs to template " + schedule.template_name);
         if (const auto why = job.selection.form->reject(job.problem, schedule))
@@ -183,28 +199,38 @@ std::optional<cache::Found> Selector::find_winner(Job& job) {
     } catch (const Error& error) {
         return refuse(std::string("the stored winner cannot be read (") + error.what() + ")");
     }
-    if (job.binary != found->winner.binary)
+    if (job.binary != known.record.binary)
         return refuse("the stored winner was measured with another version of the kernel generator");
-    explanation.cache = CacheResult::hit;
-    explanation.layer = found->layer;
-    explanation.evidence_json = found->winner.evidence_json;
-    explanation.toolchain = found->binary.toolchain;
-    explanation.reason = "winner of cache layer " + found->layer;
-    return found;
+    explanation.evidence_json = known.record.evidence_json;
+    explanation.layer = known.layer;
+    if (known.binary) {
+        explanation.cache = CacheResult::hit;
+        explanation.toolchain = known.binary->toolchain;
+        explanation.reason = "winner of cache layer " + known.layer;
+    } else {
+        explanation.cache = CacheResult::miss;
+        explanation.reason = lost_binary_reason;
+    }
+    return known;
 }
 
+/// Loads the stored winner. Where its binary is damaged, the same one is assembled again and the winner
+/// stands (its evidence is that of this very text): a miss, but no tuning.
 bool Selector::use_winner(Job& job) {
-    std::optional<cache::Found> found = find_winner(job);
-    if (!found)
+    std::optional<Winner> known = find_winner(job);
+    if (!known)
         return false;
-    if (loaded_already(job) ||
-        load_module(job, found->binary.toolchain, std::move(found->binary.code_object), true))
+    if (known->binary && (loaded_already(job) || load_module(job, known->binary->toolchain,
+                                                             std::move(known->binary->code_object), true))) {
+        ++counters_.hits;
         return true;
-    if (job.mode == Mode::must_hit) {
-        job.explanation().reason = "the stored winner's binary does not load";
-        return false;
     }
-    assemble(job, Look::no); // the same binary again: the winner stands
+    job.explanation().cache = CacheResult::miss;
+    job.explanation().reason = lost_binary_reason;
+    if (job.mode == Mode::must_hit)
+        return false;
+    ++counters_.misses;
+    assemble(job, Look::no);
     return true;
 }
 
@@ -243,8 +269,7 @@ void Selector::assemble(Job& job, Look look) {
     }
     if (job.mode != Mode::off) {
         try {
-            services_.cache().publish_binary({job.binary, tuner::binary_key(job.kernel).canonical(),
-                                              job.kernel.name, job.kernel.target, code.toolchain, code.elf});
+            services_.cache().publish_binary(record_of(job, code));
         } catch (const Error& error) {
             job.explanation().reason += std::string("; the binary could not be stored: ") + error.what();
         }
@@ -285,10 +310,8 @@ bool Selector::load_module(Job& job, const std::string& toolchain, std::vector<s
 }
 
 void Selector::tune_or_wait(Job& job) {
-    if (!job.request.retune && use_winner(job)) {
-        ++counters_.hits;
+    if (!job.request.retune && use_winner(job))
         return;
-    }
     const double budget = job.request.tuning ? job.request.tuning->budget_s : options_.tune_budget_s;
     // Another process may be tuning this key: its result is as good, but it is waited for no longer than a
     // tuning of one's own would take. A dead process holds no lock.
@@ -296,10 +319,8 @@ void Selector::tune_or_wait(Job& job) {
         services_.cache().lock(job.digest, std::max(budget, options_.tune_budget_s) + tune_grace_s);
     if (lock.waited()) {
         ++counters_.waited;
-        if (!job.request.retune && use_winner(job)) {
-            ++counters_.hits;
+        if (!job.request.retune && use_winner(job))
             return;
-        }
     }
     ++counters_.misses;
     use_tuned(job);
@@ -340,13 +361,17 @@ void Selector::use_tuned(Job& job) {
     explanation.stages.gate += outcome.gate_ms;
     explanation.stages.tune += outcome.tune_ms;
     try {
-        const Evidence& evidence = outcome.evidence;
-        services_.cache().publish({job.digest, explanation.key, explanation.schedule, job.binary,
-                                   explanation.evidence_json, evidence.data_profile, evidence.winner.policy,
-                                   evidence.versions_json, evidence.unix_time},
-                                  {job.binary, tuner::binary_key(job.kernel).canonical(), job.kernel.name,
-                                   job.kernel.target, outcome.code_object.toolchain, outcome.code_object.elf},
-                                  recorder.records);
+        cache::WinnerRecord winner;
+        winner.key = job.digest;
+        winner.key_text = explanation.key;
+        winner.schedule = explanation.schedule;
+        winner.binary = job.binary;
+        winner.evidence_json = explanation.evidence_json;
+        winner.data_profile = outcome.evidence.data_profile;
+        winner.policy = outcome.evidence.winner.policy;
+        winner.versions_json = outcome.evidence.versions_json;
+        winner.unix_time = outcome.evidence.unix_time;
+        services_.cache().publish(winner, record_of(job, outcome.code_object), recorder.records);
     } catch (const Error& error) {
         explanation.reason += std::string("; the winner could not be stored: ") + error.what();
     }

@@ -55,6 +55,11 @@ class Selector {
     /// Winner key, mode, device, and whether the problem is one that the key's winner does not suit.
     using SlotKey = std::tuple<Digest, Mode, int, bool>;
     struct Job;
+    struct Winner {
+        cache::WinnerRecord record;
+        std::optional<cache::BinaryRecord> binary; ///< none: lost or damaged
+        std::string layer;
+    };
 
     enum class Look : bool { no, yes };
 
@@ -63,7 +68,8 @@ class Selector {
     template <class Make>
     std::shared_ptr<const Selection> in_slot(Job& job, Slot& its, bool anew, Make make_it);
     void make(Job& job);
-    std::optional<cache::Found> find_winner(Job& job);
+    std::optional<Winner> find_winner(Job& job);
+    static cache::BinaryRecord record_of(const Job& job, const jit::CodeObject& code);
     bool use_winner(Job& job);
     void use_default(Job& job, const std::string& reason);
     void tune_or_wait(Job& job);

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "attention/log.hpp"
 #include "zyfa/error.hpp"
 
 namespace zyfa::call {
@@ -32,9 +33,13 @@ jit::Assembler& Services::assembler() {
 
 cache::Cache& Services::cache() {
     const std::lock_guard lock(opening_);
-    if (!cache_)
-        cache_ = std::make_unique<cache::Cache>(
-            cache::Cache::Options{user_cache_dir(options_), options_.cache_layers});
+    if (!cache_) {
+        cache::Cache::Options options;
+        options.user_dir = user_cache_dir(options_);
+        options.read_only = options_.cache_layers;
+        options.log = [this](const std::string& text) { log_line(options_.log, text); };
+        cache_ = std::make_unique<cache::Cache>(options);
+    }
     return *cache_;
 }
 

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several processes and one cache: this executable starts itself for the parts of the others.
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <doctest/doctest.h>
+
+#include "attention/context_impl.hpp"
+#include "tests/attention/rig.hpp"
+
+extern char** environ;
+
+using namespace zyfa;
+using namespace zyfa::test;
+
+namespace {
+
+const Problem problem = bf16(1, 2, 1, 100, 100);
+
+/// A test case of this executable in a process of its own.
+class Process {
+  public:
+    Process(const std::string& test_case, const std::filesystem::path& folder, const std::string& report)
+        : report_(folder / report) {
+        std::vector<std::string> arguments{"/proc/self/exe", "--no-skip", "--test-case=" + test_case};
+        std::vector<std::string> variables{"ZYFA_TEST_FOLDER=" + (folder / "cache").string(),
+                                           "ZYFA_TEST_REPORT=" + report_.string()};
+        std::vector<char*> argv, envp;
+        for (std::string& argument : arguments)
+            argv.push_back(argument.data());
+        argv.push_back(nullptr);
+        for (std::string& variable : variables)
+            envp.push_back(variable.data());
+        for (char** variable = environ; *variable; ++variable)
+            envp.push_back(*variable);
+        envp.push_back(nullptr);
+        REQUIRE(posix_spawn(&pid_, "/proc/self/exe", nullptr, nullptr, argv.data(), envp.data()) == 0);
+    }
+
+    /// Waits for the end; the counters that the process reported.
+    Counters wait() {
+        int status = 0;
+        REQUIRE(waitpid(pid_, &status, 0) == pid_);
+        CHECK(WIFEXITED(status));
+        CHECK(WEXITSTATUS(status) == 0);
+        Counters c;
+        std::ifstream(report_) >> c.assembled >> c.gated >> c.timed >> c.hits >> c.misses >> c.waited >>
+            c.damaged;
+        return c;
+    }
+
+  private:
+    std::filesystem::path report_;
+    pid_t pid_ = 0;
+};
+
+/// What a started process does: one call, checked; then its counters are written down.
+void one_call(Mode mode) {
+    const char* folder = std::getenv("ZYFA_TEST_FOLDER");
+    const char* report = std::getenv("ZYFA_TEST_REPORT");
+    if (!folder || !report)
+        return; // run by hand or by a list of all tests: there is nothing to do
+    ContextOptions options = simulator(mode, folder);
+    options.tune_budget_s = 1;
+    Context context(options);
+    Tensors tensors(context, problem);
+    context.attention(tensors.args());
+    const std::string fault = tensors.check(40);
+    CHECK_MESSAGE(fault.empty(), fault);
+    const Counters c = context.counters();
+    std::ofstream(report) << c.assembled << ' ' << c.gated << ' ' << c.timed << ' ' << c.hits << ' '
+                          << c.misses << ' ' << c.waited << ' ' << c.damaged << '\n';
+}
+
+} // namespace
+
+TEST_CASE("child: a call that may tune" * doctest::skip()) {
+    one_call(Mode::tune);
+}
+TEST_CASE("child: a call that replays" * doctest::skip()) {
+    one_call(Mode::replay);
+}
+TEST_CASE("child: a call that must hit" * doctest::skip()) {
+    one_call(Mode::must_hit);
+}
+
+TEST_CASE("a second process hits what the first has tuned: nothing is assembled or timed") {
+    const TemporaryFolder folder;
+    const Counters first = Process("child: a call that may tune", folder.path(), "first").wait();
+    CHECK(first.misses == 1);
+    CHECK(first.timed >= 1);
+    CHECK(first.assembled >= 1);
+    for (const char* child :
+         {"child: a call that may tune", "child: a call that replays", "child: a call that must hit"}) {
+        const Counters second = Process(child, folder.path(), "second").wait();
+        CHECK(second.hits == 1);
+        CHECK(second.misses == 0);
+        CHECK(second.assembled == 0);
+        CHECK(second.gated == 0);
+        CHECK(second.timed == 0);
+    }
+}
+
+TEST_CASE("processes that miss the same key together tune it once") {
+    const TemporaryFolder folder;
+    std::vector<Process> processes;
+    constexpr int count = 4;
+    processes.reserve(count);
+    for (int i = 0; i < count; ++i)
+        processes.emplace_back("child: a call that may tune", folder.path(), "report" + std::to_string(i));
+    std::uint64_t misses = 0, hits = 0;
+    for (Process& process : processes) {
+        const Counters counters = process.wait();
+        misses += counters.misses;
+        hits += counters.hits;
+        CHECK(counters.damaged == 0);
+    }
+    CHECK(misses == 1);
+    CHECK(hits == count - 1);
+}
+
+TEST_CASE("processes that replay without a winner assemble the default once") {
+    const TemporaryFolder folder;
+    std::vector<Process> processes;
+    constexpr int count = 4;
+    processes.reserve(count);
+    for (int i = 0; i < count; ++i)
+        processes.emplace_back("child: a call that replays", folder.path(), "report" + std::to_string(i));
+    std::uint64_t assembled = 0;
+    for (Process& process : processes)
+        assembled += process.wait().assembled;
+    CHECK(assembled == 1);
+}
