@@ -3,8 +3,10 @@
 // does not know what a schedule means. (The file format and the crash rule stand on top of store.cpp.)
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +23,7 @@ struct BinaryRecord {
     std::string target;
     std::string toolchain; ///< provenance
     std::vector<std::byte> code_object;
+    std::string origin = "local"; ///< "local", "pack:<signer's public key>", "pack:unsigned"
 };
 
 struct WinnerRecord {
@@ -31,6 +34,7 @@ struct WinnerRecord {
     std::string evidence_json;
     std::string data_profile, policy, versions_json;
     std::uint64_t unix_time = 0;
+    std::string origin = "local";
 };
 
 struct MeasurementRecord {
@@ -44,7 +48,35 @@ struct Statistics {
     std::string layer, path;
     bool writable = false;
     std::uint64_t binaries = 0, winners = 0, measurements = 0, quarantined = 0, bytes = 0;
-    std::string note; ///< why a layer is ignored or in memory
+    std::string note;       ///< why a layer is ignored or in memory
+    std::uint64_t hits = 0; ///< winners this process found here
+};
+
+/// Events since the cache was opened.
+struct Counters {
+    std::uint64_t hits = 0, misses = 0, damaged = 0;
+    std::uint64_t published = 0,
+                  unpublished = 0;           ///< unpublished: kept in memory, the layer could not be written
+    std::uint64_t waited = 0, timed_out = 0; ///< key locks that another process held; that it held too long
+    std::uint64_t pruned = 0;                ///< winners and binaries removed to stay within the limits
+};
+
+/// Size of the user layer. Beyond either limit the least recently used entries go.
+struct Limits {
+    std::uint64_t bytes = std::uint64_t{1} << 30;
+    std::uint64_t entries = 100'000; ///< winners and binaries together
+};
+
+struct PruneReport {
+    std::uint64_t winners = 0, binaries = 0, measurements = 0; ///< removed
+    std::uint64_t bytes_before = 0, bytes_after = 0;
+};
+
+struct VerifyReport {
+    std::string layer, path;
+    std::uint64_t checked = 0,
+                  damaged = 0;         ///< rows; damaged ones are quarantined where the layer is writable
+    std::vector<std::string> findings; ///< one line per damaged row, and what SQLite says of the file
 };
 
 struct Found {
@@ -53,33 +85,50 @@ struct Found {
     std::string layer;
 };
 
-/// The layers of one process: user (read-write) first, then read-only ones. Thread-safe.
+/// The layers of one process: user (read-write) first, then what could not be written to it (memory), then
+/// read-only ones. Thread-safe. A child of fork gets connections of its own at its first use.
 class Cache {
   public:
     struct Options {
         std::string user_dir; ///< created 0700; ":memory:"; unwritable: memory, said in statistics
-        std::vector<std::string> read_only; ///< folders or files
+        std::vector<std::string> read_only; ///< folders, store files, or packs (*.zyfapack)
+        Limits limits{};
+        std::string signers_file{}; ///< whose packs are mounted; empty: "signers" in user_dir (docs/cache.md)
+        std::function<void(const std::string&)> log{}; ///< one line per unusual event
     };
     explicit Cache(const Options& options);
     ~Cache();
+    Cache(const Cache&) = delete;
+    Cache& operator=(const Cache&) = delete;
 
     /// Winner and its binary, both digests checked. Damage in a layer is counted, quarantined where writable,
-    /// and answered as a miss (the next layer is asked).
+    /// and answered as a miss (the next layer is asked). Never throws for what is in or under a layer.
     std::optional<Found> find(const Digest& winner_key);
+    /// The winner alone: where its binary is lost or stale, the schedule is still a hint.
+    std::optional<WinnerRecord> find_winner(const Digest& winner_key);
     std::optional<BinaryRecord> find_binary(const Digest& binary_key);
     std::vector<MeasurementRecord> measurements(const Digest& winner_key);
 
-    /// One transaction. Finished = returned.
+    /// One transaction. Finished = returned: it survives a kill and a power cut. Where the user layer cannot
+    /// be written the entry is kept in memory for this process, and Error{io_error} says why; a cache that is
+    /// in memory from the start does not throw. Error{invalid_argument}: a key is not the digest of its text.
     void publish(const WinnerRecord& winner, const BinaryRecord& binary,
                  const std::vector<MeasurementRecord>& measurements = {});
     void publish_binary(const BinaryRecord& binary);
 
-    std::vector<WinnerRecord> winners(); ///< of all layers, for `zyfa cache list`
+    std::vector<WinnerRecord> winners(); ///< the effective one per key, for `zyfa cache list`
     std::vector<Statistics> statistics();
+    Counters counters() const;
     std::uint64_t damaged() const noexcept; ///< rows found damaged since the cache was opened
 
+    /// Removes the least recently used entries of the user layer until it is within `limits`.
+    PruneReport prune(const Limits& limits);
+    /// Checks every row of every layer.
+    std::vector<VerifyReport> verify();
+
     /// Serialises the work on one key between processes: held until destroyed; a dead holder cannot keep it.
-    /// Waits at most `timeout_s`; `waited()` says that another process held it.
+    /// Waits at most `timeout_s`; `waited()` says that another process held it. Where there is nothing to
+    /// lock (memory, a file system without locks) it is held at once.
     class KeyLock {
       public:
         ~KeyLock();
@@ -89,15 +138,17 @@ class Cache {
 
       private:
         friend class Cache;
-        KeyLock() = default;
-        int fd_ = -1;
-        bool waited_ = false;
+        KeyLock();
+        struct State;
+        std::unique_ptr<State> state_;
     };
     KeyLock lock(const Digest& key, double timeout_s);
 
   private:
     struct Impl;
-    std::unique_ptr<Impl> impl_;
+    Impl& impl() const;
+    Options options_;
+    mutable std::atomic<Impl*> impl_;
 };
 
 } // namespace zyfa::cache
