@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host time of a resident call, against a HIP library whose launch does nothing. The raw launch is the floor;
+// the difference is zyfa's.
+#include <array>
+#include <memory>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "attention/context_impl.hpp"
+#include "bench/support.hpp"
+#include "runtime/runtime.hpp"
+
+namespace {
+
+using namespace zyfa;
+
+/// A context on the fake library, and shapes that are resident on it.
+struct Resident {
+    explicit Resident(std::size_t shapes)
+        : context(bench::fake_device()), runtime(context.impl().services().runtime()) {
+        for (std::size_t i = 0; i < shapes; ++i) {
+            const Problem problem = bench::problem(4, static_cast<std::int64_t>(256 * (i + 1)));
+            calls.push_back(bench::arguments(
+                problem, [&](std::size_t bytes) { return buffers.emplace_back(runtime, 0, bytes).data(); }));
+            context.attention(calls.back());
+        }
+    }
+    Context context;
+    std::shared_ptr<runtime::Runtime> runtime;
+    std::vector<runtime::DeviceBuffer> buffers;
+    std::vector<AttentionArgs> calls;
+};
+
+void raw_launch(benchmark::State& state) {
+    const std::shared_ptr<runtime::Runtime> runtime = runtime::Runtime::open("0", ZYFA_FAKE_HIP);
+    const runtime::Module module(runtime, 0, std::vector<std::byte>(64));
+    void* function = module.function("nothing");
+    std::array<std::byte, 256> kernarg{};
+    for (auto _ : state) {
+        runtime::launch(*runtime, function, {1, 1, 1}, {512, 1, 1}, 0, nullptr, kernarg);
+    }
+}
+BENCHMARK(raw_launch)->Name("call/raw_hip_launch");
+
+void resident_call(benchmark::State& state) {
+    Resident resident(static_cast<std::size_t>(state.range(0)));
+    std::size_t next = 0;
+    for (auto _ : state) {
+        resident.context.attention(resident.calls[next]);
+        next = next + 1 == resident.calls.size() ? 0 : next + 1;
+    }
+}
+BENCHMARK(resident_call)->Name("call/attention_resident")->ArgName("shapes")->Arg(1)->Arg(8)->Arg(64);
+
+void resident_call_threads(benchmark::State& state) {
+    static std::unique_ptr<Resident> resident;
+    if (state.thread_index() == 0) {
+        resident = std::make_unique<Resident>(8);
+    }
+    std::size_t next = static_cast<std::size_t>(state.thread_index());
+    for (auto _ : state) {
+        resident->context.attention(resident->calls[next % resident->calls.size()]);
+        ++next;
+    }
+}
+BENCHMARK(resident_call_threads)->Name("call/attention_resident_8_shapes")->Threads(2)->UseRealTime();
+
+} // namespace

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/accuracy.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <thread>
+#include <vector>
+
+#include "cli/problem_flags.hpp"
+#include "tuner/gate.hpp"
+#include "tuner/guarded_tensor.hpp"
+
+namespace zyfa::cli {
+
+namespace {
+
+// The fp64 reference reaches some 1e9 operations per second and core; above this, rows are sampled.
+constexpr double all_rows_flops = 2e10;
+constexpr std::size_t sampled_rows = 256;
+
+template <class T>
+T read_element(std::span<const std::byte> bytes, std::size_t offset) {
+    T value;
+    std::memcpy(&value, bytes.data() + offset, sizeof value);
+    return value;
+}
+
+/// Sums over elements; a NaN that the reference does not have makes the figures NaN, an agreeing one counts
+/// as no error.
+class Sums {
+  public:
+    void element(double found, double expected) {
+        if (std::isnan(found) && std::isnan(expected)) {
+            return;
+        }
+        const double difference = found - expected;
+        squared_error_ += difference * difference;
+        squared_ += expected * expected;
+        max_abs_ = larger(max_abs_, std::fabs(difference));
+    }
+    void lse(double found, double expected) {
+        if (found == expected ||
+            (std::isnan(found) && std::isnan(expected))) { // -inf where no key is visible
+            return;
+        }
+        lse_max_abs_ = larger(lse_max_abs_, std::fabs(found - expected));
+    }
+    ErrorSummary summary() const {
+        const double relative = squared_ > 0         ? std::sqrt(squared_error_ / squared_)
+                                : squared_error_ > 0 ? std::numeric_limits<double>::infinity()
+                                                     : std::sqrt(squared_error_);
+        return {.relative_rms = relative,
+                .max_abs = max_abs_,
+                .snr_db = -20 * std::log10(relative),
+                .lse_max_abs = lse_max_abs_};
+    }
+
+  private:
+    static double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+    double squared_error_ = 0, squared_ = 0, max_abs_ = 0, lse_max_abs_ = 0;
+};
+
+ErrorSummary all_heads(const Problem& problem, const HostTensors& inputs, std::span<const std::byte> o,
+                       std::span<const std::byte> lse,
+                       const std::function<void(std::size_t, std::size_t)>& progress) {
+    const tuner::TensorLayout layout = tuner::layout_o(problem), lse_layout = tuner::layout_lse(problem);
+    const std::size_t rows = static_cast<std::size_t>(problem.seq_q),
+                      dim = static_cast<std::size_t>(problem.dim_v);
+    std::vector<double> expected(rows * dim), expected_lse(rows);
+    const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
+    const std::size_t heads = static_cast<std::size_t>(problem.batch * problem.heads_q);
+    Sums sums;
+    for (std::int64_t b = 0; b < problem.batch; ++b) {
+        for (std::int64_t h = 0; h < problem.heads_q; ++h) {
+            progress(static_cast<std::size_t>(b * problem.heads_q + h), heads);
+            reference_head(problem, inputs, b, h, expected, expected_lse, threads);
+            for (std::size_t s = 0; s < rows; ++s) {
+                const std::size_t row = layout.row_offset(b, h, static_cast<std::int64_t>(s));
+                for (std::size_t d = 0; d < dim; ++d) {
+                    sums.element(bf16_to_float(read_element<std::uint16_t>(o, row + 2 * d)),
+                                 expected[s * dim + d]);
+                }
+                if (problem.lse) {
+                    const std::size_t at = lse_layout.row_offset(b, h, 0) + sizeof(float) * s;
+                    sums.lse(read_element<float>(lse, at), expected_lse[s]);
+                }
+            }
+        }
+    }
+    progress(heads, heads);
+    return sums.summary();
+}
+
+} // namespace
+
+Accuracy measure_accuracy(const Problem& problem, const HostTensors& inputs, std::span<const std::byte> o,
+                          std::span<const std::byte> lse, Check check,
+                          const std::function<void(std::size_t, std::size_t)>& progress) {
+    Accuracy accuracy;
+    accuracy.of = problem.batch * problem.heads_q * problem.seq_q;
+    // The verdict is the tuner's gate on sampled rows, so that the tool accepts what the tuner accepts.
+    const tuner::GateReference reference(problem, inputs, tuner::sample_rows(problem, sampled_rows));
+    Measurement measurement;
+    accuracy.passed = tuner::check_rows(reference, tuner::GateLimits{}, o, lse, measurement);
+    accuracy.message = measurement.message;
+    accuracy.emulation_relative_rms = reference.emulation_relative_rms();
+    if (check == Check::all || (check == Check::automatic && flops(problem) <= all_rows_flops)) {
+        accuracy.rows = accuracy.of;
+        accuracy.error = all_heads(problem, inputs, o, lse, progress);
+    } else {
+        accuracy.rows = static_cast<std::int64_t>(reference.rows().size());
+        accuracy.error = {.relative_rms = measurement.relative_rms,
+                          .max_abs = measurement.max_abs,
+                          .snr_db = -20 * std::log10(measurement.relative_rms),
+                          .lse_max_abs = measurement.lse_max_abs};
+    }
+    return accuracy;
+}
+
+} // namespace zyfa::cli

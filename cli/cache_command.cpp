@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// zyfa cache list|show|stat: what is stored, in which layer, and with what evidence.
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "attention/services.hpp"
+#include "cache/store.hpp"
+#include "cli/command.hpp"
+#include "cli/console.hpp"
+#include "core/measurement.hpp"
+
+namespace zyfa::cli {
+
+namespace {
+
+cache::Cache open_cache() {
+    const ContextOptions options = ContextOptions::from_environment();
+    return cache::Cache({.user_dir = call::user_cache_dir(options), .read_only = options.cache_layers});
+}
+
+std::string when(std::uint64_t unix_time) {
+    return fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(static_cast<std::time_t>(unix_time)));
+}
+
+std::string short_digest(const Digest& digest) {
+    return digest.hex().substr(0, 12);
+}
+
+nlohmann::ordered_json in_json(const cache::WinnerRecord& winner) {
+    return {{"digest", winner.key.hex()},          {"key", winner.key_text},
+            {"schedule", winner.schedule},         {"binary", winner.binary.hex()},
+            {"data_profile", winner.data_profile}, {"policy", winner.policy},
+            {"unix_time", winner.unix_time}};
+}
+
+ExitCode list(const CommonOptions& common) {
+    cache::Cache cache = open_cache();
+    const std::vector<cache::WinnerRecord> winners = cache.winners();
+    if (common.json) {
+        nlohmann::ordered_json json{{"winners", nlohmann::ordered_json::array()}};
+        for (const cache::WinnerRecord& winner : winners) {
+            json["winners"].push_back(in_json(winner));
+        }
+        fmt::print("{}\n", json.dump(2));
+        return ExitCode::ok;
+    }
+    if (winners.empty()) {
+        fmt::print("nothing is stored; `zyfa attention` or `zyfa tune` stores winners\n");
+        return ExitCode::ok;
+    }
+    Table table({{"digest"}, {"stored"}, {"data"}, {"policy"}, {"schedule"}, {"key"}});
+    for (const cache::WinnerRecord& winner : winners) {
+        table.add({short_digest(winner.key), when(winner.unix_time), winner.data_profile, winner.policy,
+                   winner.schedule, winner.key_text});
+    }
+    table.print();
+    return ExitCode::ok;
+}
+
+/// The winner whose digest starts with `prefix`.
+cache::WinnerRecord winner_of(cache::Cache& cache, const std::string& prefix) {
+    std::vector<cache::WinnerRecord> found;
+    for (cache::WinnerRecord& winner : cache.winners()) {
+        if (winner.key.hex().starts_with(prefix) || winner.key_text == prefix) {
+            found.push_back(std::move(winner));
+        }
+    }
+    if (found.empty()) {
+        throw Error(ErrorCode::invalid_argument, "key",
+                    fmt::format("no winner's digest starts with '{}'; `zyfa cache list` shows them", prefix));
+    }
+    for (const cache::WinnerRecord& winner : found) {
+        if (winner.key != found.front().key) {
+            throw Error(ErrorCode::invalid_argument, "key",
+                        fmt::format("'{}' is ambiguous: {} and {}", prefix, found.front().key.hex(),
+                                    winner.key.hex()));
+        }
+    }
+    return found.front();
+}
+
+ExitCode show(const CommonOptions& common, const std::string& prefix) {
+    cache::Cache cache = open_cache();
+    const cache::WinnerRecord winner = winner_of(cache, prefix);
+    const std::optional<cache::Found> found = cache.find(winner.key);
+    const std::vector<cache::MeasurementRecord> measurements = cache.measurements(winner.key);
+    if (common.json) {
+        nlohmann::ordered_json json = in_json(winner);
+        json["evidence"] = nlohmann::ordered_json::parse(winner.evidence_json, nullptr, false);
+        json["versions"] = nlohmann::ordered_json::parse(winner.versions_json, nullptr, false);
+        if (found) {
+            json["layer"] = found->layer;
+            json["kernel"] = found->binary.kernel_name;
+            json["target"] = found->binary.target;
+            json["toolchain"] = found->binary.toolchain;
+            json["code_object_bytes"] = found->binary.code_object.size();
+        }
+        json["intact"] = found.has_value();
+        json["measurements"] = nlohmann::ordered_json::array();
+        for (const cache::MeasurementRecord& record : measurements) {
+            json["measurements"].push_back(
+                {{"schedule", record.schedule},
+                 {"unix_time", record.unix_time},
+                 {"measurement", nlohmann::ordered_json::parse(record.measurement_json, nullptr, false)}});
+        }
+        fmt::print("{}\n", json.dump(2));
+        return found ? ExitCode::ok : ExitCode::check_failed;
+    }
+    Facts facts(winner.key.hex());
+    facts.add("key", winner.key_text).add("schedule", winner.schedule).add("stored", when(winner.unix_time));
+    if (found) {
+        facts.add("layer", found->layer)
+            .add("kernel",
+                 fmt::format("{} for {}, {}, by {}", found->binary.kernel_name, found->binary.target,
+                             bytes(static_cast<double>(found->binary.code_object.size())),
+                             found->binary.toolchain));
+    } else {
+        facts.add("damaged",
+                  "the entry or its binary does not match its digest: it counts as a miss and is rebuilt");
+    }
+    facts.add("data", winner.data_profile).add("policy", winner.policy);
+    if (!winner.evidence_json.empty()) {
+        const Evidence evidence = Evidence::from_json(winner.evidence_json);
+        const char* simulated = evidence.winner.simulated ? " simulated" : "";
+        facts.add("verdict", evidence.verdict)
+            .add("time",
+                 fmt::format("{}{}; the default schedule {}{}", milliseconds(evidence.winner.median_ms),
+                             simulated, milliseconds(evidence.fallback.median_ms), simulated))
+            .add("error",
+                 fmt::format("relative RMS {:.2e} on {} rows (plain emulation {:.2e}), LSE within {:.1e}",
+                             evidence.winner.relative_rms, evidence.winner.gate_rows,
+                             evidence.winner.emulation_relative_rms, evidence.winner.lse_max_abs));
+    }
+    facts.add("measured",
+              fmt::format("{} candidates are stored with it (--json shows them)", measurements.size()));
+    facts.print();
+    return found ? ExitCode::ok : ExitCode::check_failed;
+}
+
+ExitCode stat(const CommonOptions& common) {
+    cache::Cache cache = open_cache();
+    const std::vector<cache::Statistics> layers = cache.statistics();
+    if (common.json) {
+        nlohmann::ordered_json json{{"layers", nlohmann::ordered_json::array()}};
+        for (const cache::Statistics& layer : layers) {
+            json["layers"].push_back({{"layer", layer.layer},
+                                      {"path", layer.path},
+                                      {"writable", layer.writable},
+                                      {"binaries", layer.binaries},
+                                      {"winners", layer.winners},
+                                      {"measurements", layer.measurements},
+                                      {"quarantined", layer.quarantined},
+                                      {"bytes", layer.bytes},
+                                      {"note", layer.note}});
+        }
+        fmt::print("{}\n", json.dump(2));
+        return ExitCode::ok;
+    }
+    Table table({{"layer"},
+                 {"access"},
+                 {"winners", true},
+                 {"binaries", true},
+                 {"measurements", true},
+                 {"quarantined", true},
+                 {"size", true},
+                 {"path"},
+                 {"note"}});
+    for (const cache::Statistics& layer : layers) {
+        table.add({layer.layer, layer.writable ? "read-write" : "read-only", fmt::format("{}", layer.winners),
+                   fmt::format("{}", layer.binaries), fmt::format("{}", layer.measurements),
+                   fmt::format("{}", layer.quarantined), bytes(static_cast<double>(layer.bytes)),
+                   short_path(layer.path), layer.note});
+    }
+    table.print();
+    return ExitCode::ok;
+}
+
+} // namespace
+
+void add_cache(CLI::App& app, Invocation& invocation) {
+    CLI::App* command = app.add_subcommand("cache", "What the kernel cache holds");
+    command->require_subcommand(1);
+
+    CLI::App* list_command = command->add_subcommand("list", "One line per winner, of all layers");
+    add_json_flag(*list_command, invocation.common);
+    list_command->callback(
+        [&invocation] { invocation.action = [&invocation] { return list(invocation.common); }; });
+
+    CLI::App* show_command =
+        command->add_subcommand("show", "One winner with its binary, evidence and measurements");
+    const std::shared_ptr<std::string> prefix = std::make_shared<std::string>();
+    show_command->add_option("key", *prefix, "The first digits of the winner's digest, or its key")
+        ->required();
+    add_json_flag(*show_command, invocation.common);
+    show_command->callback([&invocation, prefix] {
+        invocation.action = [&invocation, prefix] { return show(invocation.common, *prefix); };
+    });
+
+    CLI::App* stat_command = command->add_subcommand("stat", "One line per layer: counts, bytes, damage");
+    add_json_flag(*stat_command, invocation.common);
+    stat_command->callback(
+        [&invocation] { invocation.action = [&invocation] { return stat(invocation.common); }; });
+    command->footer("The layers are ZYFA_CACHE_DIR (read-write) and ZYFA_CACHE_LAYERS (read-only).");
+}
+
+} // namespace zyfa::cli

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/schedule_flags.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "templates/template.hpp"
+#include "zyfa/error.hpp"
+
+namespace zyfa::cli {
+
+namespace {
+
+std::string flag_of(std::string name) {
+    std::replace(name.begin(), name.end(), '_', '-');
+    return "--" + name;
+}
+
+std::string choices(const templates::ParameterSpec& spec) {
+    std::string text;
+    for (const ParameterValue& value : spec.grid) {
+        text += (text.empty() ? "" : ", ") + to_string(value);
+    }
+    return text;
+}
+
+/// A shape that every template of the build can be asked about its space with.
+Problem sample_problem() {
+    return Problem::contiguous(DType::bf16, 1, 2, 1, 256, 256, 128, 128, Mask::causal);
+}
+
+/// Text read as the type that the parameter has in the template's default schedule.
+ParameterValue value_like(const ParameterValue& like, const std::string& name, const std::string& text) {
+    const auto wrong = [&](const char* accepted) {
+        return Error(ErrorCode::invalid_argument, flag_of(name),
+                     fmt::format("{} is '{}'; accepted is {}", flag_of(name), text, accepted));
+    };
+    if (std::holds_alternative<bool>(like)) {
+        if (text != "true" && text != "false") {
+            throw wrong("true or false");
+        }
+        return text == "true";
+    }
+    const char* end = text.data() + text.size();
+    if (std::holds_alternative<std::int64_t>(like)) {
+        std::int64_t value = 0;
+        const std::from_chars_result result = std::from_chars(text.data(), end, value);
+        if (result.ec != std::errc() || result.ptr != end) {
+            throw wrong("an integer");
+        }
+        return value;
+    }
+    if (std::holds_alternative<double>(like)) {
+        double value = 0;
+        const std::from_chars_result result = std::from_chars(text.data(), end, value);
+        if (result.ec != std::errc() || result.ptr != end) {
+            throw wrong("a number");
+        }
+        return value;
+    }
+    return text;
+}
+
+} // namespace
+
+bool ScheduleFlags::given() const {
+    return !text.empty() || std::any_of(parameters.begin(), parameters.end(),
+                                        [](const auto& parameter) { return !parameter.second.empty(); });
+}
+
+void add_schedule_flags(CLI::App& command, ScheduleFlags& flags) {
+    command
+        .add_option("--schedule", flags.text, "A whole schedule in its canonical text, \"name{a=1,b=true}\"")
+        ->type_name("TEXT")
+        ->group("Schedule");
+    const Problem sample = sample_problem();
+    for (const templates::Template* t : templates::all_templates()) {
+        if (!t->serves(sample)) {
+            continue;
+        }
+        for (const templates::ParameterSpec& spec : t->space(sample)) {
+            const auto [entry, fresh] = flags.parameters.try_emplace(spec.name);
+            if (fresh) {
+                command
+                    .add_option(
+                        flag_of(spec.name), entry->second,
+                        fmt::format("{} ({}; the first is the default)", spec.description, choices(spec)))
+                    ->type_name("VALUE")
+                    ->group("Schedule");
+            }
+        }
+    }
+}
+
+Schedule schedule_from(const ScheduleFlags& flags, const Problem& problem) {
+    const templates::Template& serving = templates::template_for(problem);
+    Schedule schedule = serving.default_schedule(problem);
+    if (!flags.text.empty()) {
+        schedule = Schedule::parse(flags.text);
+        std::string why;
+        if (!templates::template_named(schedule.template_name).serves(problem, &why)) {
+            throw Error(
+                ErrorCode::invalid_argument, "--schedule",
+                fmt::format("template '{}' does not compute this problem: {}", schedule.template_name, why));
+        }
+    }
+    for (const auto& [name, text] : flags.parameters) {
+        if (text.empty()) {
+            continue;
+        }
+        const auto parameter = schedule.parameters.find(name);
+        if (parameter == schedule.parameters.end()) {
+            throw Error(ErrorCode::invalid_argument, flag_of(name),
+                        fmt::format("template '{}' has no parameter {}", schedule.template_name, name));
+        }
+        parameter->second = value_like(parameter->second, name, text);
+    }
+    if (const std::optional<std::string> reason =
+            templates::template_named(schedule.template_name).reject(problem, schedule)) {
+        throw Error(ErrorCode::invalid_argument, "--schedule",
+                    fmt::format("{} is not allowed: {}", schedule.canonical(), *reason));
+    }
+    return schedule;
+}
+
+} // namespace zyfa::cli

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// zyfa simulate: one launch of any gfx950 code object, described by LAUNCH.json, through the HIP API of the
+// simulator (or of a GPU, with --device N).
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/console.hpp"
+#include "cli/files.hpp"
+#include "cli/launch_file.hpp"
+#include "runtime/runtime.hpp"
+#include "sim/hip/zyfa_sim.h"
+
+namespace zyfa::cli {
+
+namespace {
+
+struct SimulateFlags {
+    std::string code_object, launch;
+    std::vector<std::string> options; ///< of the simulated device, "name=value"
+};
+
+/// The simulator's own functions; null members on a GPU.
+struct Extension {
+    explicit Extension(const runtime::Runtime& runtime)
+        : set_device(find<decltype(set_device)>(runtime, "zyfaSimSetDevice")),
+          last_launch(find<decltype(last_launch)>(runtime, "zyfaSimLastLaunch")) {}
+
+    decltype(&zyfaSimSetDevice) set_device;
+    decltype(&zyfaSimLastLaunch) last_launch;
+
+  private:
+    template <class Function>
+    static Function find(const runtime::Runtime& runtime, const char* name) {
+        return reinterpret_cast<Function>(runtime.extension(name));
+    }
+};
+
+void set_options(const Extension& extension, int device, const std::vector<std::string>& options) {
+    for (const std::string& option : options) {
+        const std::size_t equals = option.find('=');
+        if (equals == std::string::npos) {
+            throw Error(ErrorCode::invalid_argument, "--sim-option",
+                        "'" + option + "'; accepted is NAME=VALUE");
+        }
+        if (extension.set_device == nullptr) {
+            throw Error(ErrorCode::invalid_argument, "--sim-option", "the device is not simulated");
+        }
+        const char* wrong =
+            extension.set_device(device, option.substr(0, equals).c_str(), option.substr(equals + 1).c_str());
+        if (wrong != nullptr) {
+            throw Error(ErrorCode::invalid_argument, "--sim-option", fmt::format("{}: {}", option, wrong));
+        }
+    }
+}
+
+struct Comparison {
+    bool passed = true;
+    double max_abs = 0;
+    std::uint64_t differing = 0, elements = 0;
+    std::optional<std::uint64_t> first; ///< index of the first element at fault
+    double found = 0, wanted = 0;
+};
+
+struct OutputResult {
+    const OutputSpec* spec = nullptr;
+    std::uint64_t size = 0;
+    std::optional<Comparison> comparison;
+    std::vector<double> values; ///< those to print
+};
+
+Comparison compare(const OutputSpec& spec, std::span<const std::byte> found,
+                   std::span<const std::byte> wanted) {
+    Comparison result;
+    const std::size_t step = size_of(spec.type);
+    if (found.size() < wanted.size()) {
+        throw Error(ErrorCode::invalid_argument, spec.equals,
+                    fmt::format("{} has {} bytes, buffer '{}' has {}", spec.equals, wanted.size(),
+                                spec.buffer, found.size()));
+    }
+    result.elements = wanted.size() / step;
+    for (std::uint64_t i = 0; i < result.elements; ++i) {
+        const double a = load(spec.type, found.subspan(i * step, step));
+        const double b = load(spec.type, wanted.subspan(i * step, step));
+        const bool same = a == b || (std::isnan(a) && std::isnan(b));
+        const double difference = same ? 0 : std::fabs(a - b);
+        if (!(difference <= spec.tolerance)) { // a NaN on one side fails too
+            if (!result.first) {
+                result.first = i;
+                result.found = a;
+                result.wanted = b;
+            }
+            ++result.differing;
+        }
+        result.max_abs = std::isnan(difference) ? difference : std::max(result.max_abs, difference);
+    }
+    result.passed = result.differing == 0;
+    return result;
+}
+
+std::vector<std::byte> kernarg_block(const LaunchFile& launch,
+                                     const std::map<std::string, runtime::DeviceBuffer>& buffers) {
+    std::vector<std::byte> block(launch.kernarg_bytes);
+    for (const KernargSpec& spec : launch.kernargs) {
+        std::vector<std::byte> value = spec.value;
+        if (!spec.buffer.empty()) {
+            const std::uint64_t address =
+                reinterpret_cast<std::uint64_t>(buffers.at(spec.buffer).data()) + spec.buffer_offset;
+            std::memcpy(value.data(), &address, sizeof address);
+        }
+        std::copy(value.begin(), value.end(), block.begin() + spec.offset);
+    }
+    return block;
+}
+
+std::vector<OutputResult> collect(const LaunchFile& launch,
+                                  const std::map<std::string, runtime::DeviceBuffer>& buffers) {
+    std::vector<OutputResult> results;
+    for (const OutputSpec& spec : launch.outputs) {
+        const runtime::DeviceBuffer& buffer = buffers.at(spec.buffer);
+        std::vector<std::byte> content(buffer.size());
+        buffer.download(content);
+        OutputResult result{.spec = &spec, .size = content.size(), .comparison = {}, .values = {}};
+        if (!spec.file.empty()) {
+            write_file(spec.file, content);
+        }
+        if (!spec.equals.empty()) {
+            result.comparison = compare(spec, content, read_file(spec.equals));
+        }
+        const std::size_t step = size_of(spec.type);
+        for (std::size_t i = 0; i < std::min<std::size_t>(spec.print, content.size() / step); ++i) {
+            result.values.push_back(load(spec.type, std::span(content).subspan(i * step, step)));
+        }
+        results.push_back(std::move(result));
+    }
+    return results;
+}
+
+nlohmann::ordered_json in_json(const OutputResult& output) {
+    nlohmann::ordered_json json{{"buffer", output.spec->buffer}, {"bytes", output.size}};
+    if (!output.spec->file.empty()) {
+        json["file"] = output.spec->file;
+    }
+    if (output.comparison) {
+        json["equals"] = output.spec->equals;
+        json["passed"] = output.comparison->passed;
+        json["max_abs"] = output.comparison->max_abs;
+        json["differing"] = output.comparison->differing;
+        json["elements"] = output.comparison->elements;
+    }
+    if (!output.values.empty()) {
+        json["values"] = output.values;
+    }
+    return json;
+}
+
+std::string in_words(const OutputResult& output) {
+    std::string text = bytes(static_cast<double>(output.size));
+    if (!output.spec->file.empty()) {
+        text += ", written to " + output.spec->file;
+    }
+    if (output.comparison) {
+        const Comparison& c = *output.comparison;
+        text += c.passed
+                    ? fmt::format(", equals {} (largest difference {:.3g}, accepted {:.3g})",
+                                  output.spec->equals, c.max_abs, output.spec->tolerance)
+                    : fmt::format(
+                          ", DIFFERS from {} in {} of {} elements; the first is [{}]: {:.9g}, wanted {:.9g}",
+                          output.spec->equals, c.differing, c.elements, *c.first, c.found, c.wanted);
+    }
+    if (!output.values.empty()) {
+        text += "\n";
+        for (const double value : output.values) {
+            text += fmt::format("{:.9g} ", value);
+        }
+        text.pop_back();
+    }
+    return text;
+}
+
+ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
+    const std::vector<std::byte> text = read_file(flags.launch);
+    const LaunchFile launch =
+        parse_launch(std::string_view(reinterpret_cast<const char*>(text.data()), text.size()),
+                     std::filesystem::path(flags.launch).parent_path().string());
+    std::vector<std::byte> elf = read_file(flags.code_object);
+
+    const std::shared_ptr<runtime::Runtime> runtime =
+        runtime::Runtime::open(common.device, ContextOptions::from_environment().hip_library);
+    const int device = device_ordinal(common);
+    const Extension extension(*runtime);
+    set_options(extension, device, flags.options);
+    std::map<std::string, runtime::DeviceBuffer> buffers;
+    for (const auto& [name, spec] : launch.buffers) {
+        const std::vector<std::byte> content = initial_content(name, spec);
+        buffers.emplace(name, runtime::DeviceBuffer(runtime, device, content.size()))
+            .first->second.upload(content);
+    }
+    std::vector<std::byte> kernarg = kernarg_block(launch, buffers);
+
+    const runtime::DeviceGuard guard(*runtime, device);
+    const runtime::Module module(runtime, device, std::move(elf));
+    void* function = module.function(launch.kernel);
+    const runtime::Stream stream(runtime, device);
+    runtime::Event start(runtime, device), stop(runtime, device);
+    start.record(stream.handle());
+    runtime::launch(*runtime, function, launch.grid, launch.block, launch.dynamic_lds, stream.handle(),
+                    kernarg);
+    stop.record(stream.handle());
+    stream.synchronize();
+    const double kernel_ms = runtime::Event::elapsed_ms(start, stop);
+    zyfaSimLaunch model{};
+    const bool modelled = extension.last_launch != nullptr && extension.last_launch(device, &model) == 0;
+
+    const std::vector<OutputResult> outputs = collect(launch, buffers);
+    const bool passed = std::all_of(outputs.begin(), outputs.end(), [](const OutputResult& output) {
+        return !output.comparison || output.comparison->passed;
+    });
+    if (common.json) {
+        nlohmann::ordered_json json{
+            {"result", passed ? "ok" : "differs"},
+            {"kernel", launch.kernel},
+            {"simulated", runtime->simulated()},
+            {"kernel_ms", kernel_ms},
+            {"instructions", model.instructions},
+            {"timing",
+             {{"cycles", model.cycles},
+              {"clock_ghz", model.seconds > 0 ? model.cycles / model.seconds / 1e9 : 0}}},
+            {"outputs", nlohmann::ordered_json::array()}};
+        if (!modelled) {
+            json["instructions"] = nullptr;
+            json["timing"] = nullptr;
+        }
+        for (const OutputResult& output : outputs) {
+            json["outputs"].push_back(in_json(output));
+        }
+        fmt::print("{}\n", json.dump(2));
+    } else {
+        Facts facts(fmt::format("{} in {}", launch.kernel, flags.code_object));
+        facts
+            .add("launch",
+                 fmt::format("grid {} x {} x {}, block {} x {} x {}, {} dynamic LDS, {} kernarg bytes",
+                             launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0], launch.block[1],
+                             launch.block[2], bytes(launch.dynamic_lds), kernarg.size()))
+            .add("time", milliseconds(kernel_ms) + (runtime->simulated() ? " simulated" : ""));
+        if (modelled) {
+            facts.add("model", fmt::format("{:.0f} cycles at {:.2f} GHz, {} wave instructions", model.cycles,
+                                           model.seconds > 0 ? model.cycles / model.seconds / 1e9 : 0.0,
+                                           model.instructions));
+        }
+        for (const OutputResult& output : outputs) {
+            facts.add(output.spec->buffer, in_words(output));
+        }
+        facts.print();
+    }
+    return passed ? ExitCode::ok : ExitCode::check_failed;
+}
+
+} // namespace
+
+void add_simulate(CLI::App& app, Invocation& invocation) {
+    CLI::App* command = app.add_subcommand("simulate", "Run any gfx950 code object on the simulator");
+    const std::shared_ptr<SimulateFlags> flags = std::make_shared<SimulateFlags>();
+    command->add_option("code-object", flags->code_object, "ELF for gfx950 (.co, .hsaco)")
+        ->required()
+        ->type_name("FILE");
+    command
+        ->add_option("--launch", flags->launch, "The launch: kernel, grid, arguments, buffers (docs/cli.md)")
+        ->required()
+        ->type_name("LAUNCH.json");
+    command
+        ->add_option("--sim-option", flags->options,
+                     "Option of the simulated device: seed, clock_factor, threads, compute_units, xcds (may "
+                     "be repeated)")
+        ->type_name("NAME=VALUE");
+    add_common_flags(*command, invocation.common);
+    command->footer(R"(
+Without --device the simulator is meant here.
+
+Example of a LAUNCH.json
+  { "kernel": "scale", "grid": [4], "block": [256],
+    "kernargs": [ {"buffer": "x"}, {"buffer": "y"}, {"type": "f32", "value": 0.5}, {"type": "u32", "value": 1024} ],
+    "buffers": { "x": {"size": 4096, "generator": {"kind": "ramp", "type": "f32"}},
+                 "y": {"size": 4096, "fill": 255} },
+    "outputs": [ {"buffer": "y", "file": "y.bin", "type": "f32", "print": 8} ] })");
+    command->callback([&invocation, flags] {
+        invocation.action = [&invocation, flags] {
+            CommonOptions common = invocation.common;
+            if (common.device.empty() || common.device == "auto") {
+                common.device = "sim";
+            }
+            return simulate(common, *flags);
+        };
+    });
+}
+
+} // namespace zyfa::cli
