@@ -126,7 +126,10 @@ std::vector<std::string> disagreements(const CodeObjectMetadata& metadata, const
     equal("lds_bytes", declared.lds_bytes, "the descriptor", descriptor.lds_bytes);
     equal("workgroup_size", declared.workgroup_size, "the metadata", kernel->max_workgroup_size);
     equal("agprs", declared.agprs, "the metadata", kernel->agprs);
-    equal("sgprs", declared.sgprs, "the metadata", kernel->sgprs);
+    // .sgpr_count may include VCC, FLAT_SCRATCH and the XNACK mask, which are no allotted registers.
+    if (kernel->sgprs < declared.sgprs || kernel->sgprs > declared.sgprs + 6)
+        found.push_back("sgprs is declared as " + std::to_string(declared.sgprs) +
+                        ", but the metadata says " + std::to_string(kernel->sgprs));
     if (kernel->wavefront_size != 64)
         found.push_back("wavefront_size is " + std::to_string(kernel->wavefront_size) + ", not 64");
     if (declared.vgprs > descriptor.accum_offset && declared.agprs > 0)
