@@ -20,17 +20,16 @@ Table make_table(std::initializer_list<Span<ValuOp>> families) {
     return table;
 }
 
+#define ZYFA_SIM_FAMILIES(isa)                                                                               \
+    make_table({isa::float32_ops(), isa::float16_ops(), isa::float64_ops(), isa::integer_ops(),              \
+                isa::integer16_ops(), isa::bit_ops(), isa::compare_ops(), isa::convert_ops(),                \
+                isa::convert_scaled_ops(), isa::packed32_ops(), isa::dot_ops()})
+
 const Table& table_of(HostIsa isa) {
-    static const Table scalar =
-        make_table({baseline::float32_ops(), baseline::integer_ops(), baseline::bit_ops(),
-                    baseline::compare_ops(), baseline::convert_ops(), baseline::packed32_ops()});
+    static const Table scalar = ZYFA_SIM_FAMILIES(baseline);
 #if ZYFA_SIM_X86
-    static const Table with_avx2 =
-        make_table({avx2::float32_ops(), avx2::integer_ops(), avx2::bit_ops(), avx2::compare_ops(),
-                    avx2::convert_ops(), avx2::packed32_ops()});
-    static const Table with_avx512 =
-        make_table({avx512::float32_ops(), avx512::integer_ops(), avx512::bit_ops(), avx512::compare_ops(),
-                    avx512::convert_ops(), avx512::packed32_ops()});
+    static const Table with_avx2 = ZYFA_SIM_FAMILIES(avx2);
+    static const Table with_avx512 = ZYFA_SIM_FAMILIES(avx512);
     if (isa == HostIsa::avx512)
         return with_avx512;
     if (isa == HostIsa::avx2)

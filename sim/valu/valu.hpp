@@ -17,7 +17,45 @@ struct FloatMode {
 };
 
 /// How an operand's bits are read, for the source modifiers neg and abs and for the width.
-enum class OperandType : std::uint8_t { none, b32, b64, f16, f32, f64, pk_f16, pk_f32, pk_b16, mask };
+/// 16-bit types lie in the half of the register that op_sel picks, so neg and abs touch both halves.
+enum class OperandType : std::uint8_t {
+    none,
+    b32,
+    b64,
+    f16,
+    f32,
+    f64,
+    pk_f16,
+    pk_f32,
+    pk_b16,
+    mask,
+    b128, ///< the rest: several registers, for packed conversions
+    b192,
+    b512,
+    b1024
+};
+/// Registers (or, for a mask, SGPRs) of an operand.
+constexpr unsigned operand_words(OperandType type) {
+    switch (type) {
+    case OperandType::none:
+        return 0;
+    case OperandType::b64:
+    case OperandType::f64:
+    case OperandType::pk_f32:
+    case OperandType::mask:
+        return 2;
+    case OperandType::b128:
+        return 4;
+    case OperandType::b192:
+        return 6;
+    case OperandType::b512:
+        return 16;
+    case OperandType::b1024:
+        return 32;
+    default:
+        return 1;
+    }
+}
 
 /// One call over 64 lanes. A register is 64 consecutive words, lane 0 first; a 64-bit operand is two
 /// registers, low word first, 64 words apart; wider ones follow on. d may alias a source of the same

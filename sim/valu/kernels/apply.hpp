@@ -206,10 +206,10 @@ ZYFA_SIM_INLINE T quieted(T value) {
 /// Output modifiers: omod (ignored while denormals are on or IEEE is set: CDNA4 ISA, "Output modifiers") and
 /// clamp to [0, 1], where DX10_CLAMP turns NaN into 0.
 template <class T>
-ZYFA_SIM_INLINE T modify(T value, const ValuCall& call) {
+ZYFA_SIM_INLINE T modify(T value, const ValuCall& call, unsigned denorm) {
     using B = FloatBits<T>;
     const FloatMode& mode = *call.mode;
-    if (call.omod && B::denorm(mode) == 0 && !mode.ieee)
+    if (call.omod && denorm == 0 && !mode.ieee)
         value = flush(call.omod == 1 ? value * 2 : call.omod == 2 ? value * 4 : value / 2, B::magnitude);
     if (call.clamp) {
         if (is_nan(value))
@@ -217,6 +217,10 @@ ZYFA_SIM_INLINE T modify(T value, const ValuCall& call) {
         value = value > 0 ? value < 1 ? value : T(1) : T(0);
     }
     return value;
+}
+template <class T>
+ZYFA_SIM_INLINE T modify(T value, const ValuCall& call) {
+    return modify(value, call, FloatBits<T>::denorm(*call.mode));
 }
 template <class T>
 void modify_all(ValuCall& call, Result<T>& result) {

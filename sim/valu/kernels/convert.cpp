@@ -2,7 +2,7 @@
 // Conversions between FP32, integers, FP16, BF16, FP8 and BF8 (CDNA4 ISA, VOP1 and VOP3 opcode tables). The
 // block-scaled conversions are in convert_scaled.cpp.
 #include "sim/math/kernels/encode.hpp"
-#include "sim/valu/kernels/apply.hpp"
+#include "sim/valu/kernels/fraction.hpp"
 
 namespace zyfa::sim::ZYFA_SIM_ISA {
 namespace {
@@ -39,12 +39,6 @@ ZYFA_SIM_INLINE Word to_u32(float x) {
     const float reduced = in_range ? (high ? x - 2147483648.0f : x) : 0.0f;
     const Word r = static_cast<Word>(static_cast<i32>(reduced)) + (high ? 0x80000000u : 0u);
     return in_range ? r : (x > 0 ? ~0u : 0u);
-}
-/// Integer of a float already rounded to one: magnitudes of 2^23 and more are integers.
-ZYFA_SIM_INLINE float floor_of(float x) {
-    const float magic = float_of(0x4B000000u | (bits_of(x) & 0x80000000u)); // +-2^23
-    const float rounded = (bits_of(x) & 0x7FFFFFFFu) < 0x4B000000u ? (x + magic) - magic : x;
-    return rounded > x ? rounded - 1.0f : rounded;
 }
 /// Nearest even integer in [0, 255], NaN to 0. `round` as MODE: v_cvt_pk_u8_f32 follows it (the paper,
 /// Section IV-B, relies on rounding to nearest).
@@ -211,6 +205,9 @@ constexpr ValuOp ops[] = {
     row("v_cvt_u32_f32", map<([](float x) { return to_u32(x); })>, b32, f32),
     row("v_cvt_flr_i32_f32", map<([](float x) { return to_i32(floor_of(x)); })>, b32, f32),
     row("v_cvt_rpi_i32_f32", map<([](float x) { return to_i32(floor_of(x + 0.5f)); })>, b32, f32),
+    row("v_cvt_off_f32_i4",
+        map<([](Word x) { return 0.0625f * static_cast<float>(static_cast<i32>(x << 28) >> 28); })>, f32,
+        b32),
     row("v_cvt_f32_ubyte0", map<([](Word x) { return static_cast<float>(static_cast<i32>(x & 255)); })>, f32,
         b32),
     row("v_cvt_f32_ubyte1", map<([](Word x) { return static_cast<float>(static_cast<i32>(x >> 8 & 255)); })>,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // FP32 arithmetic, selection and transcendentals (CDNA4 ISA, VOP1, VOP2 and VOP3 opcode tables).
 #include "sim/math/kernels/transcendental.hpp"
-#include "sim/valu/kernels/apply.hpp"
+#include "sim/valu/kernels/division.hpp"
+#include "sim/valu/kernels/scale.hpp"
 #include "sim/valu/kernels/select.hpp"
 
 namespace zyfa::sim::ZYFA_SIM_ISA {
@@ -65,6 +66,80 @@ ZYFA_SIM_INLINE float cos32(float x) {
                                                        : r;
 }
 
+// ---- Rounding to integers and taking apart
+
+ZYFA_SIM_INLINE float quiet(float x, float r) {
+    return is_nan(x) ? quieted(x) : r;
+}
+constexpr auto floor32 = [](float x, bool) { return quiet(x, floor_of(x)); };
+constexpr auto ceil32 = [](float x, bool) { return quiet(x, ceil_of(x)); };
+constexpr auto trunc32 = [](float x, bool) { return quiet(x, trunc_of(x)); };
+constexpr auto rndne32 = [](float x, bool) { return quiet(x, rndne_of(x)); };
+constexpr auto frexp_mant32 = [](float x, bool) { return frexp_mantissa(x); };
+/// Below 1 (LLVM's pattern for v_fract: min(x - floor(x), the float below 1)).
+constexpr auto fract32 = [](float x) {
+    const float r = x - floor_of(x), limit = float_of(0x3F7FFFFFu);
+    return r > limit ? limit : r;
+};
+void frexp_exp_i32(ValuCall& call) {
+    const Word in = flush_inputs<float>(*call.mode);
+    Result<Word> result;
+    for (unsigned lane = 0; lane < lanes; ++lane)
+        result.set(lane, static_cast<Word>(frexp_exponent(flush(read<float>(call.s[0], lane), in))));
+    commit(call, result);
+}
+
+struct Ldexp {
+    const Word *x, *e;
+    Word in, out;
+    float r[lanes];
+};
+void ldexp_lanes(Ldexp& l) {
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        const i32 e = static_cast<i32>(l.e[lane]), bounded = e < -400 ? -400 : e > 400 ? 400 : e;
+        const float x = flush(float_of(l.x[lane]), l.in);
+        const float r =
+            static_cast<float>(static_cast<double>(x) * exp2_exact(bounded)); // exact, then rounded once
+        l.r[lane] = quiet(x, flush(r, l.out));
+    }
+}
+void ldexp_f32(ValuCall& call) {
+    Ldexp l{call.s[0], call.s[1], flush_inputs<float>(*call.mode), flush_outputs<float>(*call.mode), {}};
+    with_rounding<Ldexp>(call.mode->round32, ldexp_lanes, l);
+    Result<float> result;
+    for (unsigned lane = 0; lane < lanes; ++lane)
+        result.set(lane, l.r[lane]);
+    modify_all(call, result);
+    commit(call, result);
+}
+
+// ---- Cube map coordinates (CDNA4 ISA, pseudo-code of V_CUBEID_F32 and its companions)
+
+enum class Axis { x, y, z };
+ZYFA_SIM_INLINE Axis major_axis(float x, float y, float z) {
+    const Word ax = bits_of(x) & 0x7FFFFFFFu, ay = bits_of(y) & 0x7FFFFFFFu, az = bits_of(z) & 0x7FFFFFFFu;
+    return az >= ax && az >= ay ? Axis::z : ay >= ax ? Axis::y : Axis::x;
+}
+constexpr auto cube_id = [](float x, float y, float z) {
+    const Axis axis = major_axis(x, y, z);
+    return axis == Axis::z   ? (z < 0 ? 5.0f : 4.0f)
+           : axis == Axis::y ? (y < 0 ? 3.0f : 2.0f)
+           : x < 0           ? 1.0f
+                             : 0.0f;
+};
+constexpr auto cube_ma = [](float x, float y, float z) {
+    const Axis axis = major_axis(x, y, z);
+    return 2.0f * (axis == Axis::z ? z : axis == Axis::y ? y : x);
+};
+constexpr auto cube_sc = [](float x, float y, float z) {
+    const Axis axis = major_axis(x, y, z);
+    return axis == Axis::z ? (z < 0 ? -x : x) : axis == Axis::y ? x : x < 0 ? z : -z;
+};
+constexpr auto cube_tc = [](float x, float y, float z) {
+    const Axis axis = major_axis(x, y, z);
+    return axis == Axis::y ? (y < 0 ? -z : z) : -y;
+};
+
 constexpr auto add = [](float a, float b) { return a + b; };
 constexpr auto sub = [](float a, float b) { return a - b; };
 constexpr auto subrev = [](float a, float b) { return b - a; };
@@ -88,6 +163,21 @@ constexpr ValuOp ops[] = {
     row("v_med3_f32", select_op<float, med3_num<float>>, f32, f32, f32, f32),
     row("v_maximum3_f32", select_op<float, maximum3<float>>, f32, f32, f32, f32),
     row("v_minimum3_f32", select_op<float, minimum3<float>>, f32, f32, f32, f32),
+    row("v_floor_f32", select_op<float, floor32>, f32, f32),
+    row("v_ceil_f32", select_op<float, ceil32>, f32, f32),
+    row("v_trunc_f32", select_op<float, trunc32>, f32, f32),
+    row("v_rndne_f32", select_op<float, rndne32>, f32, f32),
+    row("v_fract_f32", f32op<fract32>, f32, f32),
+    row("v_frexp_mant_f32", select_op<float, frexp_mant32>, f32, f32),
+    row("v_frexp_exp_i32_f32", frexp_exp_i32, b32, f32),
+    row("v_ldexp_f32", ldexp_f32, f32, f32, b32),
+    writes_mask(row("v_div_scale_f32", div_scale<float>, f32, f32, f32, f32)),
+    reads_mask(row("v_div_fmas_f32", div_fmas<float>, f32, f32, f32, f32)),
+    row("v_div_fixup_f32", div_fixup<float>, f32, f32, f32, f32),
+    row("v_cubeid_f32", f32op<cube_id>, f32, f32, f32, f32),
+    row("v_cubema_f32", f32op<cube_ma>, f32, f32, f32, f32),
+    row("v_cubesc_f32", f32op<cube_sc>, f32, f32, f32, f32),
+    row("v_cubetc_f32", f32op<cube_tc>, f32, f32, f32, f32),
     trans(row("v_exp_f32", trans32<exp32>, f32, f32)),
     trans(row("v_exp_legacy_f32", trans32<exp32>, f32, f32)),
     trans(row("v_log_f32", trans32<log32>, f32, f32)),
