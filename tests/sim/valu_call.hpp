@@ -51,6 +51,7 @@ struct Call {
         std::copy(r.words.begin(), r.words.end(), source[n].words.begin());
         return *this;
     }
+    Call(const Call&) = default;
     /// Null if the mnemonic is unknown; the caller checks.
     const ValuOp* run(std::string_view mnemonic) {
         const ValuOp* op = find_valu_op(mnemonic);
