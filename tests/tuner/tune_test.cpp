@@ -187,7 +187,7 @@ TEST_CASE("where no candidate can be used, the error says what the default did")
 TEST_CASE("a spent budget ends the search, and the default has been measured") {
     Bench bench;
     for (std::int64_t delay = 1; delay < 20; ++delay)
-        bench.form.delays.push_back(delay);
+        bench.form.delays.emplace_back(delay);
     bench.options.budget_s = 1e-6;
     const tuner::Outcome outcome = bench.tune();
     REQUIRE(outcome.measurements.size() == 20);
@@ -201,7 +201,7 @@ TEST_CASE("a spent budget ends the search, and the default has been measured") {
 TEST_CASE("a cancelled search keeps what it has") {
     Bench bench;
     for (std::int64_t delay = 1; delay < 20; ++delay)
-        bench.form.delays.push_back(delay);
+        bench.form.delays.emplace_back(delay);
     std::vector<std::size_t> done;
     bench.options.progress = [&](const std::string&, std::size_t at, std::size_t of) {
         CHECK(of == 20);
