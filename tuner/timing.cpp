@@ -37,7 +37,8 @@ std::uint32_t launches_for(double target_ms, double launch_ms, std::uint32_t mos
 }
 
 std::vector<FinalistTimes> race(BlockTimer& timer, std::span<const double> screened_ms,
-                                const RaceLimits& limits, const std::function<bool()>& go_on) {
+                                const RaceLimits& limits, std::uint32_t rounds,
+                                const std::function<bool()>& go_on) {
     std::vector<std::size_t> order;
     for (std::size_t i = 1; i < screened_ms.size(); ++i)
         if (screened_ms[i] > 0 && screened_ms[i] < screened_ms[0])
@@ -50,7 +51,7 @@ std::vector<FinalistTimes> race(BlockTimer& timer, std::span<const double> scree
     for (const std::size_t candidate : order)
         finals.push_back({candidate, {}, {}, 0, 0, {}});
     // Round by round over all finalists, so that an early end leaves them equally well known.
-    for (std::uint32_t round = 0; round < limits.rounds; ++round) {
+    for (std::uint32_t round = 0; round < rounds; ++round) {
         for (FinalistTimes& final : finals) {
             if (!go_on())
                 return finals;

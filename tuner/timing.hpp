@@ -19,6 +19,7 @@
 
 #include "runtime/runtime.hpp"
 #include "tuner/statistics.hpp"
+#include "tuner/tuner.hpp"
 
 namespace zyfa::tuner {
 
@@ -37,14 +38,6 @@ double event_ms(const std::shared_ptr<runtime::Runtime>& runtime, int device, co
 /// this are not told apart.
 inline constexpr double model_error = 0.05;
 
-struct RaceLimits {
-    double screen_ms = 5;                ///< device time of a screening block
-    double block_ms = 50;                ///< device time of a block of the final
-    std::uint32_t most_launches = 20000; ///< per block
-    std::size_t finalists = 3;           ///< beside the default
-    std::uint32_t rounds = 3;            ///< ABBA rounds per finalist
-};
-
 /// Launches that fill `target_ms` at `launch_ms` each: at least 1.
 std::uint32_t launches_for(double target_ms, double launch_ms, std::uint32_t most);
 
@@ -57,10 +50,12 @@ struct FinalistTimes {
     PairedRatio ratio;
 };
 
-/// The final of a race. `screened_ms[0]` is the default's; a candidate that did not pass has a time <= 0.
-/// `go_on` is asked before every round; when it says no, rounds already run count.
+/// The final of a race: `rounds` ABBA rounds per finalist. `screened_ms[0]` is the default's; a candidate
+/// that did not pass has a time <= 0. `go_on` is asked before every round; when it says no, rounds already
+/// run count.
 std::vector<FinalistTimes> race(BlockTimer& timer, std::span<const double> screened_ms,
-                                const RaceLimits& limits, const std::function<bool()>& go_on);
+                                const RaceLimits& limits, std::uint32_t rounds,
+                                const std::function<bool()>& go_on);
 
 /// Who wins and why. Index 0 is the default.
 struct Verdict {

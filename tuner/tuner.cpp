@@ -145,7 +145,7 @@ class Tuning {
         std::uint32_t launches = 1;
         if (!model_) {
             // The gate's launches were the warm-up; the block's length comes from the second of them.
-            launches = launches_for(race_.screen_ms, ms, race_.most_launches);
+            launches = launches_for(options_.race.screen_ms, ms, options_.race.most_launches);
             ms = event_ms(runtime_, device_, bed_.stream(), launches, [&](void* stream) { launch(stream); });
         }
         ++outcome_.timed;
@@ -206,9 +206,8 @@ class Tuning {
         if (model_)
             return choose_by_model(times, std::max(options_.tie, model_error));
         PassedTimer timer(runtime_, device_, bed_.stream(), passed_);
-        RaceLimits limits = race_;
-        limits.rounds = options_.repeats;
-        const std::vector<FinalistTimes> finals = race(timer, times, limits, [this] { return go_on(); });
+        const std::vector<FinalistTimes> finals =
+            race(timer, times, options_.race, options_.repeats, [this] { return go_on(); });
         for (const FinalistTimes& final : finals)
             record(final);
         return choose_by_race(finals, options_.tie);
@@ -241,7 +240,6 @@ class Tuning {
     MeasurementSink& sink_;
     Stopwatch watch_;
     bool model_;
-    RaceLimits race_;
     Representative cut_;
     runtime::DeviceGuard guard_;
     TuningInputs inputs_;

@@ -30,11 +30,20 @@ struct TuningInputs {
     std::string profile = "gaussian";
 };
 
+/// Blocks of the policy "race" (tuner/timing.hpp).
+struct RaceLimits {
+    double screen_ms = 5;                ///< device time of a screening block
+    double block_ms = 50;                ///< device time of a block of the final
+    std::uint32_t most_launches = 20000; ///< per block
+    std::size_t finalists = 3;           ///< beside the default
+};
+
 struct Options {
     double budget_s = 3.0;        ///< wall clock; 0: unlimited
     std::uint32_t gate_rows = 48; ///< sampled rows per candidate
-    std::uint32_t repeats = 3;    ///< timed blocks per candidate
-    double tie = 0.01;            ///< relative difference below which the default schedule stays
+    std::uint32_t repeats = 3;    ///< race: ABBA rounds of each finalist against the default
+    RaceLimits race;
+    double tie = 0.01; ///< relative difference below which the default schedule stays
     std::optional<std::vector<Schedule>> candidates; ///< instead of the whole space; the default is added
     std::function<void(const std::string&, std::size_t, std::size_t)> progress; ///< (what, done, of)
     std::function<bool()>

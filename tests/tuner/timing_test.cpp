@@ -54,9 +54,7 @@ TEST_CASE("blocks are as long as they are asked to be") {
 
 TEST_CASE("a race finds a difference of 3% under a drifting clock, in ABBA order") {
     DriftingTimer timer({1.0, 0.97, 1.2, 0.99});
-    RaceLimits limits;
-    limits.rounds = 8;
-    const auto finals = race(timer, std::vector<double>{1.0, 0.97, 1.2, 0.99}, limits, always);
+    const auto finals = race(timer, std::vector<double>{1.0, 0.97, 1.2, 0.99}, {}, 8, always);
     REQUIRE(finals.size() == 2); // the slower one is no finalist
     CHECK(finals[0].candidate == 1);
     CHECK(std::vector<std::size_t>(timer.order.begin(), timer.order.begin() + 4) ==
@@ -68,9 +66,7 @@ TEST_CASE("a race finds a difference of 3% under a drifting clock, in ABBA order
 
 TEST_CASE("a race leaves the default where the difference is a tie") {
     DriftingTimer timer({1.0, 0.998});
-    RaceLimits limits;
-    limits.rounds = 8;
-    const Verdict verdict = choose_by_race(race(timer, std::vector<double>{1.0, 0.9}, limits, always), 0.01);
+    const Verdict verdict = choose_by_race(race(timer, std::vector<double>{1.0, 0.9}, {}, 8, always), 0.01);
     CHECK(verdict.winner == 0);
     CHECK(verdict.text == "tie");
 }
@@ -78,7 +74,7 @@ TEST_CASE("a race leaves the default where the difference is a tie") {
 TEST_CASE("a race that is stopped after one round gives no verdict against the default") {
     DriftingTimer timer({1.0, 0.5});
     int rounds = 0;
-    const auto finals = race(timer, std::vector<double>{1.0, 0.5}, {}, [&] { return rounds++ < 1; });
+    const auto finals = race(timer, std::vector<double>{1.0, 0.5}, {}, 3, [&] { return rounds++ < 1; });
     REQUIRE(finals.size() == 1);
     CHECK(finals[0].candidate_ms.size() == 1);
     CHECK(choose_by_race(finals, 0.01).winner == 0);
@@ -86,6 +82,6 @@ TEST_CASE("a race that is stopped after one round gives no verdict against the d
 
 TEST_CASE("candidates that failed are no finalists") {
     DriftingTimer timer({1.0, 0.5});
-    CHECK(race(timer, std::vector<double>{1.0, 0.0}, {}, always).empty());
+    CHECK(race(timer, std::vector<double>{1.0, 0.0}, {}, 3, always).empty());
     CHECK(choose_by_race({}, 0.01).text == "default");
 }
