@@ -33,6 +33,81 @@ Digest key_of(const MeasurementRecord& r) {
     return r.key;
 }
 
+std::string ask(const auto& question, const auto& record) {
+    return question ? question(record) : std::string();
+}
+
+/// One transfer into an open store, inside the caller's transaction.
+class Transfer {
+  public:
+    Transfer(Database& database, const Content& content, const Acceptance& acceptance)
+        : database_(database), content_(content), acceptance_(acceptance) {}
+
+    TransferReport run() {
+        for (const BinaryRecord& binary : content_.binaries)
+            take(binary);
+        for (const WinnerRecord& winner : content_.winners)
+            take(winner);
+        for (const MeasurementRecord& measurement : content_.measurements)
+            if (taken_.contains(measurement.key))
+                write(database_, measurement);
+        return std::move(report_);
+    }
+
+  private:
+    using Action = Decision::Action;
+    static constexpr const char* wrong_key = "its key is not the digest of its text";
+
+    void take(const BinaryRecord& binary) {
+        std::string reason = is_consistent(binary) ? ask(acceptance_.binary, binary) : wrong_key;
+        if (!reason.empty()) {
+            report_.note({Action::ignored, "binary", binary.key_text, std::move(reason)});
+            return;
+        }
+        const auto present = read_binary(database_, binary.key);
+        if (!present || !present->record) // what is there and damaged is replaced
+            write(database_, binary, this_hour());
+    }
+
+    void take(const WinnerRecord& winner) {
+        std::string reason = is_consistent(winner) ? ask(acceptance_.winner, winner) : wrong_key;
+        if (!reason.empty()) {
+            report_.note({Action::ignored, "winner", winner.key_text, std::move(reason)});
+            return;
+        }
+        const auto binary = read_binary(database_, winner.binary);
+        if (!binary || !binary->record) {
+            report_.note({Action::ignored, "winner", winner.key_text, "its binary is not there"});
+            return;
+        }
+        taken_.insert(winner.key);
+        const auto present = read_winner(database_, winner.key);
+        if (!present || !present->record) {
+            write(database_, winner, this_hour());
+            report_.note(
+                {Action::added, "winner", winner.key_text, present ? "what was there is damaged" : ""});
+            return;
+        }
+        WinnerRecord incoming = winner;
+        incoming.origin = present->record->origin;
+        if (digest_of(incoming) == digest_of(*present->record)) {
+            report_.note({Action::same, "winner", winner.key_text, ""});
+            return;
+        }
+        Verdict verdict = compare(*present->record, winner);
+        if (verdict.take_new)
+            write(database_, winner, this_hour());
+        report_.note({verdict.take_new ? Action::replaced : Action::kept, "winner", winner.key_text,
+                      std::move(verdict.reason)});
+    }
+
+    Database& database_;
+    const Content& content_;
+    const Acceptance& acceptance_;
+    std::set<Digest> taken_;
+    TransferReport report_;
+};
+
 /// A damaged row that verify() found, to be dealt with once nothing iterates any more.
 struct Finding {
     Table table;
@@ -323,6 +398,19 @@ PruneReport SqliteLayer::prune(const Limits& limits) {
     }
     const std::lock_guard lock(mutex_);
     throw Error(ErrorCode::io_error, "cache", file() + " could not be pruned: " + note_);
+}
+
+TransferReport SqliteLayer::take(const Content& content, const Acceptance& acceptance) {
+    TransferReport report;
+    const auto transfer = [&](Database& database) {
+        Transaction transaction(database);
+        report = Transfer(database, content, acceptance).run();
+        transaction.commit();
+    };
+    if (attempt(transfer) || attempt(transfer))
+        return report;
+    const std::lock_guard lock(mutex_);
+    throw Error(ErrorCode::io_error, "cache", "the entries could not be stored in " + file() + ": " + note_);
 }
 
 void SqliteLayer::abandon() noexcept {

@@ -12,6 +12,7 @@
 #include "cache/files.hpp"
 #include "cache/layer.hpp"
 #include "cache/rows.hpp"
+#include "cache/transfer.hpp"
 
 namespace zyfa::cache {
 
@@ -40,6 +41,10 @@ class SqliteLayer final : public Layer {
     void publish(const WinnerRecord* winner, const BinaryRecord* binary,
                  const std::vector<MeasurementRecord>& measurements, const Limits& limits);
     PruneReport prune(const Limits& limits);
+
+    /// Takes over what wins against what is there, in one transaction. Throws Error{io_error}; nothing of it
+    /// is there then.
+    TransferReport take(const Content& content, const Acceptance& acceptance);
 
     /// Leaves SQLite's handle alone for good, as a child of fork must.
     void abandon() noexcept;

@@ -42,9 +42,11 @@
 #include <set>
 
 #include "cache/files.hpp"
+#include "cache/pack_layer.hpp"
 #include "cache/records.hpp"
 #include "cache/schema.hpp"
 #include "cache/sqlite_layer.hpp"
+#include "cache/transfer.hpp"
 #include "zyfa/error.hpp"
 
 namespace zyfa::cache {
@@ -102,7 +104,17 @@ struct Cache::Impl {
         memory = std::move(layer);
     }
 
+    std::string signers_file() const {
+        if (!options.signers_file.empty() || options.user_dir.empty() || options.user_dir == in_memory)
+            return options.signers_file;
+        return options.user_dir + "/signers";
+    }
+
     void add_read_only(const std::string& name, const std::string& path) {
+        if (path.ends_with(pack_suffix)) {
+            read_only.push_back(std::make_unique<PackLayer>(name, path, signers_file(), events()));
+            return;
+        }
         read_only.push_back(
             std::make_unique<SqliteLayer>(SqliteLayer::Kind::read_only, name,
                                           is_folder(path) ? path + "/" + store_file_name : path, events()));
@@ -288,6 +300,35 @@ std::uint64_t Cache::damaged() const noexcept {
 PruneReport Cache::prune(const Limits& limits) {
     Impl& self = impl();
     return self.user ? self.user->prune(limits) : self.overflow("").prune(limits);
+}
+
+Content Cache::collect(const Selection& selection) {
+    Content result;
+    std::set<Digest> winners, binaries;
+    std::set<std::pair<Digest, std::string>> measurements;
+    for (Layer* layer : impl().layers()) {
+        Content content = cache::collect(*layer, selection);
+        for (WinnerRecord& record : content.winners)
+            if (winners.insert(record.key).second)
+                result.winners.push_back(std::move(record));
+        for (MeasurementRecord& record : content.measurements)
+            if (measurements.emplace(record.key, record.schedule).second)
+                result.measurements.push_back(std::move(record));
+        if (selection.unused_binaries)
+            for (BinaryRecord& record : content.binaries)
+                if (binaries.insert(record.key).second)
+                    result.binaries.push_back(std::move(record));
+    }
+    for (const WinnerRecord& winner : result.winners) // wherever they lie
+        if (binaries.insert(winner.binary).second)
+            if (auto binary = find_binary(winner.binary))
+                result.binaries.push_back(std::move(*binary));
+    return result;
+}
+
+TransferReport Cache::take(const Content& content, const Acceptance& acceptance) {
+    Impl& self = impl();
+    return self.user ? self.user->take(content, acceptance) : self.overflow("").take(content, acceptance);
 }
 
 std::vector<VerifyReport> Cache::verify() {

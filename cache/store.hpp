@@ -85,6 +85,11 @@ struct Found {
     std::string layer;
 };
 
+struct Content;
+struct Selection;
+struct Acceptance;
+struct TransferReport;
+
 /// The layers of one process: user (read-write) first, then what could not be written to it (memory), then
 /// read-only ones. Thread-safe. A child of fork gets connections of its own at its first use.
 class Cache {
@@ -123,6 +128,12 @@ class Cache {
 
     /// Removes the least recently used entries of the user layer until it is within `limits`.
     PruneReport prune(const Limits& limits);
+    /// The effective entries of all layers, for an export (transfer.hpp).
+    Content collect(const Selection& selection);
+    /// Takes entries into the user layer, for an import or a merge (transfer.hpp): the better of two winners
+    /// stays. Throws Error{io_error}; nothing of it is stored then.
+    TransferReport take(const Content& content, const Acceptance& acceptance);
+
     /// Checks every row of every layer.
     std::vector<VerifyReport> verify();
 
