@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// zyfa cache list|show|stat: what is stored, in which layer, and with what evidence.
+// zyfa cache list|show|stat|verify|prune: what is stored, in which layer, and with what evidence.
+#include <algorithm>
 #include <ctime>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -181,6 +184,52 @@ ExitCode stat(const CommonOptions& common) {
     return ExitCode::ok;
 }
 
+ExitCode verify(const CommonOptions& common) {
+    cache::Cache cache = open_cache();
+    const std::vector<cache::VerifyReport> reports = cache.verify();
+    const bool intact = std::all_of(reports.begin(), reports.end(), [](const cache::VerifyReport& report) {
+        return report.damaged == 0 && report.findings.empty();
+    });
+    if (common.json) {
+        nlohmann::ordered_json json{{"intact", intact}, {"layers", nlohmann::ordered_json::array()}};
+        for (const cache::VerifyReport& report : reports) {
+            json["layers"].push_back({{"layer", report.layer},
+                                      {"path", report.path},
+                                      {"checked", report.checked},
+                                      {"damaged", report.damaged},
+                                      {"findings", report.findings}});
+        }
+        fmt::print("{}\n", json.dump(2));
+    } else {
+        for (const cache::VerifyReport& report : reports) {
+            fmt::print("{} ({}): {} rows checked, {} damaged\n", report.layer, short_path(report.path),
+                       report.checked, report.damaged);
+            for (const std::string& finding : report.findings) {
+                fmt::print("  {}\n", finding);
+            }
+        }
+    }
+    return intact ? ExitCode::ok : ExitCode::check_failed;
+}
+
+ExitCode prune(const CommonOptions& common, const cache::Limits& limits) {
+    cache::Cache cache = open_cache();
+    const cache::PruneReport report = cache.prune(limits);
+    if (common.json) {
+        const nlohmann::ordered_json json{{"winners", report.winners},
+                                          {"binaries", report.binaries},
+                                          {"measurements", report.measurements},
+                                          {"bytes_before", report.bytes_before},
+                                          {"bytes_after", report.bytes_after}};
+        fmt::print("{}\n", json.dump(2));
+    } else {
+        fmt::print("removed {} winners, {} binaries, {} measurements; {} -> {}\n", report.winners,
+                   report.binaries, report.measurements, bytes(static_cast<double>(report.bytes_before)),
+                   bytes(static_cast<double>(report.bytes_after)));
+    }
+    return ExitCode::ok;
+}
+
 } // namespace
 
 void add_cache(CLI::App& app, Invocation& invocation) {
@@ -206,6 +255,26 @@ void add_cache(CLI::App& app, Invocation& invocation) {
     add_json_flag(*stat_command, invocation.common);
     stat_command->callback(
         [&invocation] { invocation.action = [&invocation] { return stat(invocation.common); }; });
+
+    CLI::App* verify_command =
+        command->add_subcommand("verify", "Check every row of every layer against its digest");
+    add_json_flag(*verify_command, invocation.common);
+    verify_command->callback(
+        [&invocation] { invocation.action = [&invocation] { return verify(invocation.common); }; });
+
+    CLI::App* prune_command = command->add_subcommand(
+        "prune", "Remove the least recently used entries of the user layer beyond the limits");
+    const std::shared_ptr<cache::Limits> limits = std::make_shared<cache::Limits>();
+    prune_command->add_option("--bytes", limits->bytes, "Largest size")
+        ->capture_default_str()
+        ->type_name("N");
+    prune_command->add_option("--entries", limits->entries, "Most winners and binaries")
+        ->capture_default_str()
+        ->type_name("N");
+    add_json_flag(*prune_command, invocation.common);
+    prune_command->callback([&invocation, limits] {
+        invocation.action = [&invocation, limits] { return prune(invocation.common, *limits); };
+    });
     command->footer("The layers are ZYFA_CACHE_DIR (read-write) and ZYFA_CACHE_LAYERS (read-only).");
 }
 

@@ -92,9 +92,11 @@ CallResult run_call(const CommonOptions& common, const Inputs& inputs, const Cal
     args.lse_head_stride = problem.lse ? problem.lse_head_stride : 0;
     args.mask = problem.mask;
     args.softmax_scale = problem.softmax_scale;
-    args.q_descale = problem.q_descale;
-    args.k_descale = problem.k_descale;
-    args.v_descale = problem.v_descale;
+    if (problem.dtype == DType::e4m3) { // BF16 has none
+        args.q_descale = problem.q_descale;
+        args.k_descale = problem.k_descale;
+        args.v_descale = problem.v_descale;
+    }
     args.probability = problem.probability;
     args.nan_exact = problem.nan_exact;
     args.stream = stream.handle();

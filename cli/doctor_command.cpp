@@ -63,8 +63,10 @@ std::string in_words(const Library& library) {
     for (const runtime::DeviceInfo& device : library.devices) {
         text += "\n" + in_words(device);
     }
-    for (const std::string& line : library.report.notes) {
-        text += "\n" + line;
+    if (library.report.library.empty()) { // what was looked for matters where nothing was found
+        for (const std::string& line : library.report.notes) {
+            text += "\n" + line;
+        }
     }
     return text;
 }
