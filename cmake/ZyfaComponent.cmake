@@ -8,6 +8,9 @@ target_compile_options(zyfa_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -W
 # doctest names its cases by __COUNTER__, which clang 22 calls an extension of a C standard to come.
 target_compile_options(zyfa_flags INTERFACE
   $<$<AND:$<CXX_COMPILER_ID:Clang>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,22>>:-Wno-c2y-extensions>)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 22)
+  target_compile_options(zyfa_flags INTERFACE -Wno-c2y-extensions) # __COUNTER__ in doctest's and benchmark's macros
+endif()
 target_include_directories(zyfa_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include)
 if(ZYFA_SANITIZE)
   target_compile_options(zyfa_flags INTERFACE -fsanitize=${ZYFA_SANITIZE} -fno-omit-frame-pointer)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# zyfa_host_isa_objects(NAME SOURCES...): compiles the sources once per host instruction set, each time into its
-# own namespace (macro ZYFA_SIM_ISA), and sets NAME_OBJECTS to the object files. The code picks one at run time.
+# zyfa_host_isa_objects(NAME ISAS isa... SOURCES file...): compiles the sources once per host instruction set, each
+# time into its own namespace (macro ZYFA_SIM_ISA), and sets NAME_OBJECTS to the object files. The code picks one
+# at run time. Instruction sets that the target does not have are skipped; baseline is always there.
 # Floating-point contraction is off everywhere: fused operations are written out, so that all sets give the
 # same bits. These files are optimised in every build type: the simulator is unusable otherwise.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -18,9 +19,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 function(zyfa_host_isa_objects name)
+  cmake_parse_arguments(arg "" "" "ISAS;SOURCES" ${ARGN})
   set(objects)
   foreach(isa ${ZYFA_HOST_ISAS})
-    add_library(zyfa_${name}_${isa} OBJECT ${ARGN})
+    if(NOT isa IN_LIST arg_ISAS)
+      continue()
+    endif()
+    add_library(zyfa_${name}_${isa} OBJECT ${arg_SOURCES})
     target_link_libraries(zyfa_${name}_${isa} PRIVATE zyfa_flags)
     target_compile_definitions(zyfa_${name}_${isa} PRIVATE ZYFA_SIM_ISA=${isa} ZYFA_SIM_ISA_${isa}=1)
     target_compile_options(zyfa_${name}_${isa} PRIVATE -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math
