@@ -199,7 +199,7 @@ HipReport Runtime::probe(const std::string& device, const std::string& hip_libra
 }
 
 void* Runtime::extension(const char* name) const noexcept {
-    return simulated_ && handle_ ? dlsym(handle_, name) : nullptr;
+    return simulated_ ? dlsym(handle_, name) : nullptr;
 }
 
 } // namespace zyfa::runtime

@@ -174,6 +174,7 @@ std::vector<std::byte> decompress(const Reader& reader, std::size_t bytes) {
 } // namespace
 
 FoundImage find_code_object(const std::byte* image, std::size_t bytes) {
+    require(bytes > 0, hipErrorInvalidImage, "the image is empty");
     require(image != nullptr, hipErrorInvalidValue, "null image");
     const Reader reader(image, bytes);
     FoundImage found;

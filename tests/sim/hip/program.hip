@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// A HIP program as anyone would write it: compiled by clang against the real headers, linked to the simulator's
+// library, nothing in it knows of the simulator. Exit code 0 if everything came out right.
+#include <hip/hip_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#define CHECK(call)                                                                                                  \
+    do {                                                                                                             \
+        const hipError_t status = (call);                                                                            \
+        if (status != hipSuccess) {                                                                                  \
+            std::printf("line %d: %s: %s\n", __LINE__, #call, hipGetErrorString(status));                            \
+            std::exit(1);                                                                                            \
+        }                                                                                                            \
+    } while (false)
+
+#define EXPECT(condition)                                                                                            \
+    do {                                                                                                             \
+        if (!(condition)) {                                                                                          \
+            std::printf("line %d: %s does not hold\n", __LINE__, #condition);                                        \
+            std::exit(1);                                                                                            \
+        }                                                                                                            \
+    } while (false)
+
+__device__ int offset = 10;
+__constant__ int weights[4] = {1, 2, 3, 4};
+
+__global__ void saxpy(float a, const float* x, float* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = a * x[i] + y[i];
+}
+
+__global__ void block_sums(const int* in, int* out, int n) {
+    extern __shared__ int partial[];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    partial[threadIdx.x] = i < n ? in[i] * weights[threadIdx.x % 4] + offset : 0;
+    __syncthreads();
+    for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half)
+            partial[threadIdx.x] += partial[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0)
+        out[blockIdx.x] = partial[0];
+}
+
+__global__ void shape(int* out) {
+    if (blockIdx.x + blockIdx.y + blockIdx.z + threadIdx.x + threadIdx.y + threadIdx.z == 0) {
+        out[0] = static_cast<int>(gridDim.x);
+        out[1] = static_cast<int>(gridDim.y);
+        out[2] = static_cast<int>(gridDim.z);
+        out[3] = static_cast<int>(blockDim.x);
+        out[4] = static_cast<int>(blockDim.y);
+        out[5] = static_cast<int>(blockDim.z);
+    }
+    atomicAdd(out + 6, 1);
+}
+
+namespace {
+
+void check_saxpy(int device) {
+    CHECK(hipSetDevice(device));
+    const int n = 1000;
+    std::vector<float> x(n), y(n);
+    for (int i = 0; i < n; ++i) {
+        x[i] = static_cast<float>(i);
+        y[i] = 1.0f;
+    }
+    float *dx = nullptr, *dy = nullptr;
+    CHECK(hipMalloc(&dx, n * sizeof(float)));
+    CHECK(hipMalloc(&dy, n * sizeof(float)));
+    CHECK(hipMemcpy(dx, x.data(), n * sizeof(float), hipMemcpyHostToDevice));
+    CHECK(hipMemcpy(dy, y.data(), n * sizeof(float), hipMemcpyHostToDevice));
+    hipStream_t stream;
+    hipEvent_t start, stop;
+    CHECK(hipStreamCreate(&stream));
+    CHECK(hipEventCreate(&start));
+    CHECK(hipEventCreate(&stop));
+    CHECK(hipEventRecord(start, stream));
+    saxpy<<<(n + 255) / 256, 256, 0, stream>>>(2.0f, dx, dy, n);
+    CHECK(hipGetLastError());
+    CHECK(hipEventRecord(stop, stream));
+    CHECK(hipEventSynchronize(stop));
+    float ms = 0;
+    CHECK(hipEventElapsedTime(&ms, start, stop));
+    EXPECT(ms > 0);
+    CHECK(hipMemcpy(y.data(), dy, n * sizeof(float), hipMemcpyDeviceToHost));
+    for (int i = 0; i < n; ++i)
+        EXPECT(y[i] == 2.0f * static_cast<float>(i) + 1.0f);
+
+    // The same launch, captured and replayed.
+    hipGraph_t graph;
+    hipGraphExec_t exec;
+    CHECK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    saxpy<<<(n + 255) / 256, 256, 0, stream>>>(1.0f, dx, dy, n);
+    CHECK(hipStreamEndCapture(stream, &graph));
+    CHECK(hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+    for (int i = 0; i < 3; ++i)
+        CHECK(hipGraphLaunch(exec, stream));
+    CHECK(hipMemcpyAsync(y.data(), dy, n * sizeof(float), hipMemcpyDeviceToHost, stream));
+    CHECK(hipStreamSynchronize(stream));
+    for (int i = 0; i < n; ++i)
+        EXPECT(y[i] == 5.0f * static_cast<float>(i) + 1.0f);
+    CHECK(hipGraphExecDestroy(exec));
+    CHECK(hipGraphDestroy(graph));
+    CHECK(hipEventDestroy(start));
+    CHECK(hipEventDestroy(stop));
+    CHECK(hipStreamDestroy(stream));
+    CHECK(hipFree(dx));
+    CHECK(hipFree(dy));
+}
+
+void check_symbols_and_lds() {
+    CHECK(hipSetDevice(0));
+    const int n = 512, blocks = 2;
+    int *in = nullptr, *out = nullptr;
+    CHECK(hipMallocManaged(&in, n * sizeof(int)));
+    CHECK(hipMallocManaged(&out, blocks * sizeof(int)));
+    for (int i = 0; i < n; ++i)
+        in[i] = i;
+    const int new_offset = 100, new_weights[4] = {4, 3, 2, 1};
+    CHECK(hipMemcpyToSymbol(offset, &new_offset, sizeof new_offset));
+    CHECK(hipMemcpyToSymbol(weights, new_weights, sizeof new_weights));
+    int read = 0;
+    CHECK(hipMemcpyFromSymbol(&read, offset, sizeof read));
+    EXPECT(read == 100);
+    block_sums<<<blocks, 256, 256 * sizeof(int)>>>(in, out, n);
+    CHECK(hipDeviceSynchronize());
+    for (int b = 0; b < blocks; ++b) {
+        int sum = 0;
+        for (int t = 0; t < 256; ++t)
+            sum += (b * 256 + t) * new_weights[t % 4] + 100;
+        EXPECT(out[b] == sum);
+    }
+    CHECK(hipFree(in));
+    CHECK(hipFree(out));
+}
+
+void check_shape() {
+    int* out = nullptr;
+    CHECK(hipHostMalloc(&out, 7 * sizeof(int)));
+    for (int i = 0; i < 7; ++i)
+        out[i] = 0;
+    shape<<<dim3(3, 2, 4), dim3(8, 4, 2)>>>(out);
+    CHECK(hipDeviceSynchronize());
+    const int expected[7] = {3, 2, 4, 8, 4, 2, 3 * 2 * 4 * 8 * 4 * 2};
+    for (int i = 0; i < 7; ++i)
+        EXPECT(out[i] == expected[i]);
+    CHECK(hipHostFree(out));
+    int blocks = 0;
+    CHECK(hipOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, saxpy, 256, 0));
+    EXPECT(blocks >= 1);
+}
+
+} // namespace
+
+int main() {
+    int devices = 0;
+    CHECK(hipGetDeviceCount(&devices));
+    hipDeviceProp_t properties;
+    CHECK(hipGetDeviceProperties(&properties, 0));
+    std::printf("%d x %s (%s)\n", devices, properties.name, properties.gcnArchName);
+    EXPECT(devices == 2);
+    for (int device = 0; device < devices; ++device)
+        check_saxpy(device);
+    check_symbols_and_lds();
+    check_shape();
+    std::printf("ok\n");
+    return 0;
+}
