@@ -30,20 +30,22 @@ function(zyfa_component name)
   target_link_libraries(zyfa_${name} PUBLIC zyfa_flags ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
 endfunction()
 
-# An executable that is to load AMD's libraries on a system with an older C library starts with the loader that
-# lies beside them, and takes its libraries from there first, from the system otherwise. DT_RPATH, not DT_RUNPATH:
-# it has to hold for the dependencies of dependencies (libLLVM's libstdc++) too. At link time those dependencies
-# are resolved against the system's C library, which lacks some of their symbol versions: hence the leniency about
-# symbols of shared libraries; those of our own objects are still checked.
+# An executable that is to load AMD's libraries from the folder that scripts/rocm-packages.sh filled finds there what
+# they depend on, the system's libraries otherwise. DT_RPATH, not DT_RUNPATH: it has to hold for the dependencies of
+# dependencies too (libamdhip64's libhsa-runtime64, libLLVM's libstdc++). Where the folder has a C library, the
+# executable starts with the loader beside it. At link time dependencies are resolved against the system's C library,
+# which then lacks some of their symbol versions: hence the leniency about symbols of shared libraries; those of our
+# own objects are still checked.
 function(zyfa_executable target)
   target_link_libraries(${target} PRIVATE zyfa_flags)
-  if(ZYFA_PRIVATE_LOADER)
-    target_link_options(${target} PRIVATE
-      -Wl,--dynamic-linker=${ZYFA_PRIVATE_LOADER}
-      -Wl,--disable-new-dtags
-      -Wl,--unresolved-symbols=ignore-in-shared-libs)
+  if(ZYFA_ROCM_IS_PRIVATE)
+    target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
     set_property(TARGET ${target} APPEND PROPERTY BUILD_RPATH
       ${ZYFA_ROCM_LIBRARY_DIR} /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE} /lib/${CMAKE_LIBRARY_ARCHITECTURE} /usr/lib)
+  endif()
+  if(ZYFA_PRIVATE_LOADER)
+    target_link_options(${target} PRIVATE -Wl,--dynamic-linker=${ZYFA_PRIVATE_LOADER}
+                                          -Wl,--unresolved-symbols=ignore-in-shared-libs)
   endif()
 endfunction()
 

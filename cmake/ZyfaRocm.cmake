@@ -18,9 +18,12 @@ if(NOT EXISTS ${ZYFA_ROCM_LIBRARY_DIR}/libamdhip64.so.7 AND EXISTS ${ZYFA_ROCM_P
   set(ZYFA_ROCM_LIBRARY_DIR ${ZYFA_ROCM_PREFIX}/lib/${CMAKE_LIBRARY_ARCHITECTURE})
 endif()
 
-# On a system whose C library is too old for these packages, the script puts the one they need beside them.
+# A folder that scripts/rocm-packages.sh filled. On a system whose C library is too old for the packages, the one that
+# they need lies beside them.
+set(ZYFA_ROCM_IS_PRIVATE OFF)
 set(ZYFA_PRIVATE_LOADER "")
-if(NOT ZYFA_ROCM_PREFIX STREQUAL "/usr")
+if(NOT ZYFA_ROCM_PREFIX STREQUAL "/usr" AND ZYFA_ROCM_LIBRARY_DIR MATCHES "/${CMAKE_LIBRARY_ARCHITECTURE}$")
+  set(ZYFA_ROCM_IS_PRIVATE ON)
   file(GLOB ZYFA_PRIVATE_LOADER ${ZYFA_ROCM_LIBRARY_DIR}/ld-linux*.so.*)
 endif()
 message(STATUS "ROCm: ${ZYFA_ROCM_PREFIX}")
