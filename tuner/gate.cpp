@@ -29,21 +29,31 @@ std::string place(const GateRow& at) {
            " row=" + std::to_string(at.row);
 }
 
-/// sqrt(sum (a-b)^2 / sum b^2), accumulated over rows.
-class RelativeRms {
+/// sqrt(sum (a-b)^2 / sum b^2) over all elements, and the quadratic mean of the same over rows.
+class RmsSum {
   public:
     void add(double value, double reference) {
-        error_ += (value - reference) * (value - reference);
-        norm_ += reference * reference;
+        row_error_ += (value - reference) * (value - reference);
+        row_norm_ += reference * reference;
     }
-    double value() const {
-        if (norm_ > 0)
-            return std::sqrt(error_ / norm_);
-        return error_ > 0 ? std::numeric_limits<double>::infinity() : 0;
+    void end_row() {
+        error_ += row_error_;
+        norm_ += row_norm_;
+        by_row_ += ratio(row_error_, row_norm_);
+        ++rows_;
+        row_error_ = row_norm_ = 0;
+    }
+    GateReference::RelativeRms value() const {
+        return {std::sqrt(ratio(error_, norm_)), rows_ ? std::sqrt(by_row_ / rows_) : 0};
     }
 
   private:
-    double error_ = 0, norm_ = 0;
+    static double ratio(double error, double norm) {
+        if (norm > 0)
+            return error / norm;
+        return error > 0 ? std::numeric_limits<double>::infinity() : 0;
+    }
+    double error_ = 0, norm_ = 0, row_error_ = 0, row_norm_ = 0, by_row_ = 0, rows_ = 0;
 };
 
 ReferenceRow emulate(const Problem& problem, const HostTensors& inputs, const GateRow& at) {
@@ -105,7 +115,7 @@ std::vector<GateRow> sample_rows(const Problem& problem, std::size_t count, std:
 
 GateReference::GateReference(const Problem& problem, const HostTensors& inputs, std::vector<GateRow> rows)
     : problem_(problem) {
-    RelativeRms emulated;
+    RmsSum emulated;
     rows_.reserve(rows.size());
     for (const GateRow& at : rows) {
         Row row{at, reference_row(problem, inputs, at.batch, at.head, at.row), 0};
@@ -116,12 +126,13 @@ GateReference::GateReference(const Problem& problem, const HostTensors& inputs, 
                 emulated.add(plain.o[d], row.expected.o[d]);
             }
         }
+        emulated.end_row();
         rows_.push_back(std::move(row));
     }
-    emulation_relative_rms_ = emulated.value();
+    emulation_ = emulated.value();
 }
 
-double GateReference::rms_limit(const GateLimits& limits) const {
+double GateReference::rms_limit(const GateLimits& limits, double emulation) const {
     // The emulation's error is itself an estimate from the sampled elements. Where a problem has few (one row
     // of one head: 128), the ratio of two such estimates spreads by about 1/sqrt(elements); four of these are
     // allowed for. From 1,024 elements on the limit is the plain ratio.
@@ -129,16 +140,16 @@ double GateReference::rms_limit(const GateLimits& limits) const {
     const double allowance = elements < 1024 ? 1 + 4 / std::sqrt(elements) : 1;
     // An output that BF16 holds exactly (one visible key) leaves the emulation without any error; FP32's
     // rounding is still allowed.
-    return limits.rms_ratio * allowance * std::max(emulation_relative_rms_, 0x1p-20);
+    return limits.rms_ratio * allowance * std::max(emulation, 0x1p-20);
 }
 
 bool check_rows(const GateReference& reference, const GateLimits& limits, std::span<const std::byte> o,
                 std::span<const std::byte> lse, Measurement& measurement) {
     const TensorLayout o_layout = layout_o(reference.problem()), lse_layout = layout_lse(reference.problem());
-    RelativeRms error;
+    RmsSum error;
     std::optional<std::string> fault;
     measurement.gate_rows = static_cast<std::uint32_t>(reference.rows().size());
-    measurement.emulation_relative_rms = reference.emulation_relative_rms();
+    measurement.emulation_relative_rms = reference.emulation().pooled;
     measurement.max_abs = measurement.lse_max_abs = 0;
 
     for (const GateReference::Row& row : reference.rows()) {
@@ -160,6 +171,7 @@ bool check_rows(const GateReference& reference, const GateLimits& limits, std::s
                 fault = "O at " + place(at) + " column=" + std::to_string(d) + " is " + number(got) +
                         ", fp64 says " + number(wanted) + " (allowed: " + number(limit) + ")";
         }
+        error.end_row();
         if (!reference.problem().lse)
             continue;
         float got = 0;
@@ -178,12 +190,17 @@ bool check_rows(const GateReference& reference, const GateLimits& limits, std::s
             fault = "LSE at " + place(at) + " is " + number(got) + ", fp64 says " + number(wanted) +
                     " (allowed: " + number(limit) + ")";
     }
-    measurement.relative_rms = error.value();
-    if (!fault && !(measurement.relative_rms <= reference.rms_limit(limits)))
-        fault = "relative RMS error " + number(measurement.relative_rms) + " on " +
-                std::to_string(measurement.gate_rows) + " rows; the plain emulation has " +
-                number(measurement.emulation_relative_rms) + ", allowed is " +
-                number(reference.rms_limit(limits));
+    const GateReference::RelativeRms rms = error.value();
+    measurement.relative_rms = rms.pooled;
+    const auto check_rms = [&](const char* kind, double value, double emulation) {
+        const double limit = reference.rms_limit(limits, emulation);
+        if (!fault && !(value <= limit))
+            fault = std::string("relative RMS error ") + kind + " " + std::to_string(measurement.gate_rows) +
+                    " rows is " + number(value) + "; the plain emulation's is " + number(emulation) +
+                    ", allowed is " + number(limit);
+    };
+    check_rms("over", rms.pooled, reference.emulation().pooled);
+    check_rms("by row, over", rms.by_row, reference.emulation().by_row);
     if (!fault)
         return true;
     measurement.status = CandidateStatus::wrong;
