@@ -150,9 +150,7 @@ void print_table(const Inputs& inputs, const CallResult& call, const std::option
         .add("device", describe(call.device))
         .add("schedule", explanation.schedule)
         .add("kernel", explanation.kernel)
-        .add("cache", fmt::format("{}{}; {}", to_string(explanation.cache),
-                                  explanation.layer.empty() ? "" : " in layer " + explanation.layer,
-                                  explanation.reason))
+        .add("cache", fmt::format("{}; {}", to_string(explanation.cache), explanation.reason))
         .add("work", work_in_words(call.counters))
         .add("stages", stages_in_words(explanation.stages, call.launch_ms) + " of wall clock")
         .add("time", fmt::format("{}{}, {:.4g} TFLOP/s{}", milliseconds(call.kernel_ms), simulated,

@@ -16,6 +16,7 @@
 #include "cache/store.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
+#include "core/keys.hpp"
 #include "core/measurement.hpp"
 
 namespace zyfa::cli {
@@ -33,6 +34,25 @@ std::string when(std::uint64_t unix_time) {
 
 std::string short_digest(const Digest& digest) {
     return digest.hex().substr(0, 12);
+}
+
+/// The key for people: "bf16 d=128 causal, B*Hq<=8 Sq<=1024 Skv<=1024, bhsd, gfx950 256 CUs simulated".
+std::string in_words(const std::string& key_text) {
+    WinnerKey key;
+    try {
+        key = WinnerKey::parse(key_text);
+    } catch (const Error&) {
+        return key_text; // of another version
+    }
+    const ProblemClass& c = key.problem_class;
+    const auto most = [](std::uint32_t bucket) { return std::uint64_t{1} << std::min(bucket, 63u); };
+    return fmt::format("{} d={}{} {}{}{}{}, B*Hq<={} Sq<={} Skv<={}, {}, {} {} CUs{}", to_string(c.dtype),
+                       c.dim_qk, c.dim_v == c.dim_qk ? "" : fmt::format("/{}", c.dim_v),
+                       c.mask == Mask::causal ? "causal" : "full", c.even_group ? ", even GQA group" : "",
+                       c.lse ? ", LSE" : "", c.nan_exact ? "" : ", not nan_exact",
+                       most(key.sizes.batch_heads), most(key.sizes.seq_q), most(key.sizes.seq_kv),
+                       to_string(key.strides), key.device.target.substr(0, key.device.target.find(':')),
+                       key.device.compute_units, key.device.simulated ? ", simulated" : "");
 }
 
 nlohmann::ordered_json in_json(const cache::WinnerRecord& winner) {
@@ -57,10 +77,10 @@ ExitCode list(const CommonOptions& common) {
         fmt::print("nothing is stored; `zyfa attention` or `zyfa tune` stores winners\n");
         return ExitCode::ok;
     }
-    Table table({{"digest"}, {"stored"}, {"data"}, {"policy"}, {"schedule"}, {"key"}});
+    Table table({{"digest"}, {"stored"}, {"data"}, {"policy"}, {"problem and device"}, {"schedule"}});
     for (const cache::WinnerRecord& winner : winners) {
         table.add({short_digest(winner.key), when(winner.unix_time), winner.data_profile, winner.policy,
-                   winner.schedule, winner.key_text});
+                   in_words(winner.key_text), winner.schedule});
     }
     table.print();
     return ExitCode::ok;
@@ -116,7 +136,10 @@ ExitCode show(const CommonOptions& common, const std::string& prefix) {
         return found ? ExitCode::ok : ExitCode::check_failed;
     }
     Facts facts(winner.key.hex());
-    facts.add("key", winner.key_text).add("schedule", winner.schedule).add("stored", when(winner.unix_time));
+    facts.add("problem", in_words(winner.key_text))
+        .add("key", winner.key_text)
+        .add("schedule", winner.schedule)
+        .add("stored", when(winner.unix_time));
     if (found) {
         facts.add("layer", found->layer)
             .add("kernel",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/inputs.hpp"
 
+#include <cmath>
 #include <cstring>
 #include <string>
 
