@@ -29,10 +29,7 @@ const Table& table_of(HostIsa isa) {
     static const Table scalar = ZYFA_SIM_FAMILIES(baseline);
 #if ZYFA_SIM_X86
     static const Table with_avx2 = ZYFA_SIM_FAMILIES(avx2);
-    static const Table with_avx512 = ZYFA_SIM_FAMILIES(avx512);
-    if (isa == HostIsa::avx512)
-        return with_avx512;
-    if (isa == HostIsa::avx2)
+    if (isa >= HostIsa::avx2)
         return with_avx2;
 #endif
     static_cast<void>(isa);

@@ -29,9 +29,10 @@ struct SmallFloat {
         std::uint32_t value = bits_of(float_of(magnitude << (23 - Mantissa)) * scale);
         if constexpr (Special == Specials::ieee) {
             constexpr std::uint32_t infinity = magnitude_mask >> Mantissa << Mantissa;
-            value = magnitude >= infinity ? 0x7F800000u | (magnitude << (23 - Mantissa) & 0x7FFFFFu) : value;
+            value =
+                pick(magnitude >= infinity, 0x7F800000u | (magnitude << (23 - Mantissa) & 0x7FFFFFu), value);
         } else if constexpr (Special == Specials::nan_only) {
-            value = magnitude == magnitude_mask ? canonical_nan : value;
+            value = pick(magnitude == magnitude_mask, canonical_nan, value);
         }
         return float_of(value | sign);
     }

@@ -16,8 +16,8 @@ ZYFA_SIM_INLINE std::uint32_t round_shift(std::uint32_t significand, unsigned sh
                                           bool negative) {
     const std::uint32_t below = (1u << shift) - 1, odd = significand >> shift & 1;
     const std::uint32_t nearest = (below >> 1) + odd;
-    const bool away = round == Round::up ? !negative : round == Round::down && negative;
-    return (significand + (round == Round::nearest ? nearest : away ? below : 0)) >> shift;
+    const bool away = ((round == Round::up) & !negative) | ((round == Round::down) & negative);
+    return (significand + pick(round == Round::nearest, nearest, pick(away, below, 0u))) >> shift;
 }
 
 /// What a magnitude beyond the format's largest becomes. FP16_OVFL (MODE) clamps finite values to the largest
@@ -42,26 +42,25 @@ struct Encode {
     };
     static ZYFA_SIM_INLINE Place place(std::uint32_t magnitude) {
         const std::int32_t field = static_cast<std::int32_t>(magnitude >> 23);
-        const std::uint32_t significand = (magnitude & 0x7FFFFFu) | (field ? 0x800000u : 0u);
+        const std::uint32_t significand = (magnitude & 0x7FFFFFu) | pick(field != 0, 0x800000u, 0u);
         // Exponent field in the target format; below 1 the value is subnormal there.
-        const std::int32_t target = (field ? field : 1) - 127 + bias;
-        const std::int32_t deficit = target < 1 ? 1 - target : 0;
+        const std::int32_t target = pick(field != 0, field, 1) - 127 + bias;
+        const std::int32_t deficit = pick(target < 1, 1 - target, 0);
         const std::int32_t shift = 23 - mantissa + deficit;
-        return {significand, static_cast<unsigned>(shift < 26 ? shift : 26),
-                static_cast<std::uint32_t>(target < 1 ? 0 : target - 1) << mantissa};
+        return {significand, static_cast<unsigned>(pick(shift < 26, shift, 26)),
+                static_cast<std::uint32_t>(pick(target < 1, 0, target - 1)) << mantissa};
     }
     static ZYFA_SIM_INLINE std::uint32_t finish(std::uint32_t code, std::uint32_t x, bool saturate,
                                                 bool truncated) {
         const std::uint32_t magnitude = x & 0x7FFFFFFFu, sign = x >> 31 << (bits - 1);
-        const std::uint32_t beyond = saturate || truncated ? largest : overflow;
-        std::uint32_t r = code > largest ? beyond : code;
+        const std::uint32_t beyond = pick(saturate | truncated, largest, overflow);
+        std::uint32_t r = pick(code > largest, beyond, code);
         if constexpr (Format::specials == Specials::ieee)
-            r = magnitude == 0x7F800000u ? infinity
-                : magnitude > 0x7F800000u
-                    ? infinity | 1u << (mantissa - 1) | (magnitude & 0x7FFFFFu) >> (23 - mantissa)
-                    : r;
+            r = pick(magnitude > 0x7F800000u,
+                     infinity | 1u << (mantissa - 1) | (magnitude & 0x7FFFFFu) >> (23 - mantissa),
+                     pick(magnitude == 0x7F800000u, infinity, r));
         else if constexpr (Format::specials == Specials::nan_only)
-            r = magnitude >= 0x7F800000u ? all_ones : r;
+            r = pick(magnitude >= 0x7F800000u, all_ones, r);
         return r | sign;
     }
 
@@ -71,7 +70,7 @@ struct Encode {
         const Place p = place(x & 0x7FFFFFFFu);
         // Rounding toward zero never reaches infinity.
         const bool truncated =
-            round == Round::zero || (round == Round::up && negative) || (round == Round::down && !negative);
+            (round == Round::zero) | ((round == Round::up) & negative) | ((round == Round::down) & !negative);
         return finish(p.base + round_shift(p.significand, p.shift, round, negative), x, saturate, truncated);
     }
     static ZYFA_SIM_INLINE std::uint32_t nearest(std::uint32_t x, bool saturate) {
@@ -90,7 +89,7 @@ struct Encode {
 /// BF16 has FP32's exponent range: the code is the rounded upper half. NaN is quieted.
 ZYFA_SIM_INLINE std::uint32_t bf16_nearest(std::uint32_t x) {
     const std::uint32_t r = (x + 0x7FFFu + (x >> 16 & 1)) >> 16;
-    return (x & 0x7FFFFFFFu) > 0x7F800000u ? x >> 16 | 0x40u : r;
+    return pick((x & 0x7FFFFFFFu) > 0x7F800000u, x >> 16 | 0x40u, r);
 }
 
 } // namespace zyfa::sim::ZYFA_SIM_ISA

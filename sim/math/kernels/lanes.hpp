@@ -36,6 +36,26 @@ ZYFA_SIM_INLINE constexpr std::uint64_t bits_of(double value) {
     return bits_as<std::uint64_t>(value);
 }
 
+/// condition ? a : b without a branch: a loop over lanes that chooses this way vectorises.
+ZYFA_SIM_INLINE constexpr std::uint32_t pick(bool condition, std::uint32_t a, std::uint32_t b) {
+    const std::uint32_t mask = -static_cast<std::uint32_t>(condition);
+    return (a & mask) | (b & ~mask);
+}
+ZYFA_SIM_INLINE constexpr std::uint64_t pick(bool condition, std::uint64_t a, std::uint64_t b) {
+    const std::uint64_t mask = -static_cast<std::uint64_t>(condition);
+    return (a & mask) | (b & ~mask);
+}
+ZYFA_SIM_INLINE constexpr std::int32_t pick(bool condition, std::int32_t a, std::int32_t b) {
+    return static_cast<std::int32_t>(
+        pick(condition, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)));
+}
+ZYFA_SIM_INLINE constexpr float pick(bool condition, float a, float b) {
+    return float_of(pick(condition, bits_of(a), bits_of(b)));
+}
+ZYFA_SIM_INLINE constexpr double pick(bool condition, double a, double b) {
+    return double_of(pick(condition, bits_of(a), bits_of(b)));
+}
+
 /// The NaN that an invalid operation gives.
 inline constexpr std::uint32_t canonical_nan = 0x7FC00000u;
 

@@ -10,13 +10,20 @@
 
 namespace zyfa::sim::ZYFA_SIM_ISA {
 
-/// Horner's rule, highest coefficient last.
+/// Polynomial with the highest coefficient last; pairs of terms first (Estrin), which leaves the host more to
+/// do at once than Horner's rule.
 template <std::size_t N>
 ZYFA_SIM_INLINE double polynomial(const double (&c)[N], double x) {
-    double r = c[N - 1];
-    for (std::size_t i = N - 1; i-- > 0;)
-        r = r * x + c[i];
-    return r;
+    const double x2 = x * x;
+    double pairs[(N + 1) / 2];
+    for (std::size_t i = 0; i < N / 2; ++i)
+        pairs[i] = c[2 * i] + c[2 * i + 1] * x;
+    if constexpr (N % 2 != 0)
+        pairs[N / 2] = c[N - 1];
+    if constexpr ((N + 1) / 2 == 1)
+        return pairs[0];
+    else
+        return polynomial(pairs, x2);
 }
 
 /// Adding and subtracting it rounds a double of magnitude below 2^51 to an integer, nearest even; the low
@@ -79,7 +86,7 @@ ZYFA_SIM_INLINE double magnitude_of(double x) {
 }
 ZYFA_SIM_INLINE double sin_turns(double x) {
     const double y = reduced_turns(x), a = magnitude_of(y);
-    const double folded = a > 0.25 ? 0.5 - a : a;
+    const double folded = pick(a > 0.25, 0.5 - a, a);
     return double_of(bits_of(sin_quarter(folded)) | (bits_of(y) & 0x8000000000000000u));
 }
 ZYFA_SIM_INLINE double cos_turns(double x) {

@@ -40,19 +40,22 @@ ZYFA_SIM_INLINE T read(const Word* s, unsigned lane) {
         return bits_as<T>(s[lane]);
 }
 
+template <class T>
+ZYFA_SIM_INLINE void write(Word* d, unsigned lane, T value) {
+    if constexpr (sizeof(T) == 8) {
+        const Word64 bits = bits_as<Word64>(value);
+        d[lane] = static_cast<Word>(bits);
+        d[lane + lanes] = static_cast<Word>(bits >> 32);
+    } else {
+        d[lane] = bits_as<Word>(value);
+    }
+}
+
 /// Result registers before EXEC decides which lanes are written: an operand may be the same register as d.
 template <class T>
 struct Result {
     alignas(64) Word words[lanes * (sizeof(T) / 4)];
-    ZYFA_SIM_INLINE void set(unsigned lane, T value) {
-        if constexpr (sizeof(T) == 8) {
-            const Word64 bits = bits_as<Word64>(value);
-            words[lane] = static_cast<Word>(bits);
-            words[lane + lanes] = static_cast<Word>(bits >> 32);
-        } else {
-            words[lane] = bits_as<Word>(value);
-        }
-    }
+    ZYFA_SIM_INLINE void set(unsigned lane, T value) { write(words, lane, value); }
     ZYFA_SIM_INLINE T get(unsigned lane) const { return read<T>(words, lane); }
 };
 
@@ -177,7 +180,7 @@ template <class T>
 ZYFA_SIM_INLINE T flush(T value, typename FloatBits<T>::Bits mask) {
     using B = FloatBits<T>;
     const auto bits = bits_as<typename B::Bits>(value);
-    return bits_as<T>((bits & B::infinity) ? bits : bits & ~mask);
+    return bits_as<T>(pick((bits & B::infinity) != 0, bits, bits & ~mask));
 }
 template <class T>
 ZYFA_SIM_INLINE typename FloatBits<T>::Bits flush_inputs(const FloatMode& mode) {
@@ -195,7 +198,7 @@ ZYFA_SIM_INLINE bool is_nan(T value) {
 template <class T>
 ZYFA_SIM_INLINE bool is_signaling(T value) {
     using B = FloatBits<T>;
-    return is_nan(value) && !(bits_as<typename B::Bits>(value) & B::quiet);
+    return is_nan(value) & !(bits_as<typename B::Bits>(value) & B::quiet);
 }
 template <class T>
 ZYFA_SIM_INLINE T quieted(T value) {
@@ -259,7 +262,8 @@ struct FloatLoop {
 
     static __attribute__((noinline)) void run(Work& w) {
         Word nan = 0;
-        Result<T> result;
+        // A restricted pointer: sources never are the result, and the loop vectorises.
+        Word* __restrict out = w.result->words;
         for (unsigned lane = 0; lane < lanes; ++lane) {
             T r;
             if constexpr (arity == 1)
@@ -269,10 +273,9 @@ struct FloatLoop {
             else
                 r = f(flush(read<T>(w.s[0], lane), w.in), flush(read<T>(w.s[1], lane), w.in),
                       flush(read<T>(w.s[2], lane), w.in));
-            nan |= is_nan(r) ? 1 : 0;
-            result.set(lane, flush(r, w.out));
+            nan |= static_cast<Word>(is_nan(r));
+            write(out, lane, flush(r, w.out));
         }
-        *w.result = result;
         w.any_nan = nan != 0;
     }
 

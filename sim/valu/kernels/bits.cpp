@@ -33,6 +33,40 @@ ZYFA_SIM_INLINE Word permuted(Word64 data, Word selector) {
     return r;
 }
 
+void perm_b32(ValuCall& call) {
+    Result<Word> result;
+#if defined(__AVX2__)
+    // Eight lanes at a time through the host's byte shuffle, which knows "a byte of 16" and "zero": selectors
+    // 0-7 and 12. Others (signs, 0xFF) take the plain path.
+    const __m256i limit = _mm256_set1_epi8(7), zero_code = _mm256_set1_epi8(12);
+    __m256i other = _mm256_setzero_si256();
+    // Each lane's eight bytes lie at 0 or 8 of a 128-bit half.
+    const __m256i base = _mm256_setr_epi32(0, 0, 0x08080808, 0, 0, 0, 0x08080808, 0);
+    for (unsigned lane = 0; lane < lanes; lane += 8) {
+        const auto load = [&](unsigned n) {
+            return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(call.s[n] + lane));
+        };
+        const __m256i s0 = load(0), s1 = load(1), selector = load(2);
+        const __m256i is_zero = _mm256_cmpeq_epi8(selector, zero_code);
+        const __m256i plain = _mm256_cmpeq_epi8(_mm256_min_epu8(selector, limit), selector);
+        other = _mm256_or_si256(other, _mm256_andnot_si256(_mm256_or_si256(plain, is_zero), limit));
+        const __m256i index = _mm256_or_si256(selector, is_zero); // all ones: zero
+        const __m256i low = _mm256_shuffle_epi8(_mm256_unpacklo_epi32(s1, s0),
+                                                _mm256_or_si256(_mm256_unpacklo_epi32(index, index), base));
+        const __m256i high = _mm256_shuffle_epi8(_mm256_unpackhi_epi32(s1, s0),
+                                                 _mm256_or_si256(_mm256_unpackhi_epi32(index, index), base));
+        const __m256 both = _mm256_shuffle_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), 0x88);
+        _mm256_storeu_ps(reinterpret_cast<float*>(result.words + lane), both);
+    }
+    if (_mm256_testz_si256(other, other))
+        return commit(call, result);
+#endif
+    for (unsigned lane = 0; lane < lanes; ++lane)
+        result.set(lane,
+                   permuted(static_cast<Word64>(call.s[0][lane]) << 32 | call.s[1][lane], call.s[2][lane]));
+    commit(call, result);
+}
+
 /// Truth table of three inputs: bit 4a + 2b + c of the table gives the result (V_BITOP3_B32).
 void bitop3_b32(ValuCall& call) {
     const Word table = call.control;
@@ -91,9 +125,7 @@ constexpr ValuOp ops[] = {
             return static_cast<Word>((static_cast<Word64>(a) << 32 | b) >> (8 * (c & 3)));
         })>,
         b32, b32, b32, b32),
-    row("v_perm_b32",
-        map<([](Word a, Word b, Word c) { return permuted(static_cast<Word64>(a) << 32 | b, c); })>, b32, b32,
-        b32, b32),
+    row("v_perm_b32", perm_b32, b32, b32, b32, b32),
     row("v_prng_b32", map<([](Word a) { return a << 1 ^ (a >> 31 ? 0xC5u : 0u); })>, b32, b32),
 };
 

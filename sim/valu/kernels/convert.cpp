@@ -40,35 +40,38 @@ ZYFA_SIM_INLINE Word to_u32(float x) {
     const Word r = static_cast<Word>(static_cast<i32>(reduced)) + (high ? 0x80000000u : 0u);
     return in_range ? r : (x > 0 ? ~0u : 0u);
 }
-/// Nearest even integer in [0, 255], NaN to 0. `round` as MODE: v_cvt_pk_u8_f32 follows it (the paper,
-/// Section IV-B, relies on rounding to nearest).
+/// Integer in [0, 255], NaN to 0. Rounding follows MODE: v_cvt_pk_u8_f32 "rounds y to the nearest integer" in
+/// the paper's lean probabilities (Section IV-B).
+template <bool Nearest>
 ZYFA_SIM_INLINE Word to_u8(float x, unsigned round) {
-    const float in_range = x > 0.0f ? x < 255.0f ? x : 255.0f : 0.0f; // NaN fails both
+    const float low = pick(x > 0.0f, x, 0.0f), in_range = pick(low < 255.0f, low, 255.0f); // NaN becomes 0
+    if constexpr (Nearest)
+        return bits_of(in_range + 8388608.0f) & 255; // 2^23: the sum's low bits are the rounded integer
     const i32 down = static_cast<i32>(in_range);
-    const float rest = in_range - static_cast<float>(down);
-    const i32 nearest = down + (rest > 0.5f || (rest == 0.5f && (down & 1)) ? 1 : 0);
-    const i32 up = down + (rest > 0.0f ? 1 : 0);
-    return static_cast<Word>(round == 0 ? nearest : round == 1 ? up : down);
+    return static_cast<Word>(down + (round == 1 && in_range > static_cast<float>(down) ? 1 : 0));
+}
+template <bool Nearest>
+ZYFA_SIM_INLINE void insert_u8(ValuCall& call, const Word* rest) {
+    const unsigned round = call.mode->round32;
+    Result<Word> result;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        const unsigned shift = 8 * (call.s[1][lane] & 3);
+        const Word byte = to_u8<Nearest>(float_of(call.s[0][lane]), round);
+        result.set(lane, (rest[lane] & ~(255u << shift)) | byte << shift);
+    }
+    commit(call, result);
 }
 void pk_u8_f32(ValuCall& call) {
-    const unsigned round = call.mode->round32;
-    Result<Word> result;
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-        const unsigned shift = 8 * (call.s[1][lane] & 3);
-        result.set(lane, (call.s[2][lane] & ~(255u << shift)) | to_u8(float_of(call.s[0][lane]), round)
-                                                                    << shift);
-    }
-    commit(call, result);
+    if (call.mode->round32 == 0)
+        insert_u8<true>(call, call.s[2]);
+    else
+        insert_u8<false>(call, call.s[2]);
 }
 void pkaccum_u8_f32(ValuCall& call) {
-    const unsigned round = call.mode->round32;
-    Result<Word> result;
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-        const unsigned shift = 8 * (call.s[1][lane] & 3);
-        result.set(lane, (call.d[lane] & ~(255u << shift)) | to_u8(float_of(call.s[0][lane]), round)
-                                                                 << shift);
-    }
-    commit(call, result);
+    if (call.mode->round32 == 0)
+        insert_u8<true>(call, call.d);
+    else
+        insert_u8<false>(call, call.d);
 }
 
 // ---- FP16 and BF16 --------------------------------------------------------------------------------------
@@ -78,7 +81,7 @@ ZYFA_SIM_INLINE Word input32(const Word* s, unsigned lane, Word flush_mask) {
     return bits_of(flush(float_of(s[lane]), flush_mask));
 }
 ZYFA_SIM_INLINE Word flush16(Word bits, Word flush_mask) {
-    return (bits & 0x7C00) ? bits : bits & ~flush_mask;
+    return pick((bits & 0x7C00) != 0, bits, bits & ~flush_mask);
 }
 Word flush_mask16_in(const FloatMode& mode) {
     return mode.denorm64 & 1 ? 0 : 0x7FFFu;
@@ -92,12 +95,14 @@ void f32_to_f16(ValuCall& call) {
     const Word in = flush_inputs<float>(mode), out = flush_mask16_out(mode);
     const Round round = static_cast<Round>(mode.round64);
     Result<Word> result;
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-        Word x = input32(call.s[0], lane, in);
-        if (call.clamp)
-            x = bits_of(modify(float_of(x), call));
-        result.set(lane, flush16(Encode<F16>::rounded(x, round, mode.fp16_ovfl), out));
-    }
+    for (unsigned lane = 0; lane < lanes; ++lane)
+        result.set(lane,
+                   flush16(Encode<F16>::rounded(input32(call.s[0], lane, in), round, mode.fp16_ovfl), out));
+    if (call.clamp)
+        for (unsigned lane = 0; lane < lanes; ++lane) {
+            const float x = modify(F16::to_float(result.words[lane]), call, call.mode->denorm64);
+            result.set(lane, Encode<F16>::nearest(bits_of(x), false));
+        }
     commit(call, result);
 }
 /// Two FP32 to two FP16; rounding fixed by the instruction.
@@ -119,7 +124,7 @@ void f16_to_f32(ValuCall& call) {
     Result<float> result;
     for (unsigned lane = 0; lane < lanes; ++lane) {
         const float x = F16::to_float(flush16(call.s[0][lane] >> shift & 0xFFFF, in));
-        result.set(lane, is_nan(x) ? quieted(x) : x);
+        result.set(lane, pick(is_nan(x), quieted(x), x));
     }
     modify_all(call, result);
     commit(call, result);
@@ -130,7 +135,7 @@ void bf16_to_f32(ValuCall& call) {
     Result<float> result;
     for (unsigned lane = 0; lane < lanes; ++lane) {
         const float x = flush(BF16::to_float(call.s[0][lane] >> shift & 0xFFFF), out);
-        result.set(lane, is_nan(x) ? quieted(x) : x);
+        result.set(lane, pick(is_nan(x), quieted(x), x));
     }
     modify_all(call, result);
     commit(call, result);

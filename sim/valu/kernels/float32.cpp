@@ -22,25 +22,24 @@ void trans32(ValuCall& call) {
 }
 
 ZYFA_SIM_INLINE float exp32(float x) {
-    const double clamped = x < -200.0f ? -200.0 : x > 200.0f ? 200.0 : static_cast<double>(x);
-    const float r = static_cast<float>(exp2_of(clamped));
-    return is_nan(x) ? quieted(x) : r;
+    const float clamped = pick(x < -200.0f, -200.0f, pick(x > 200.0f, 200.0f, x));
+    const float r = static_cast<float>(exp2_of(static_cast<double>(clamped)));
+    return pick(is_nan(x), quieted(x), r);
 }
 ZYFA_SIM_INLINE float log32(float x) {
     const float r = static_cast<float>(log2_of(static_cast<double>(x)));
-    const Word bits = bits_of(x);
-    const Word special = (bits & 0x7FFFFFFFu) == 0 ? 0xFF800000u        // +-0
-                         : is_nan(x)               ? bits | 0x00400000u // NaN
-                         : bits == 0x7F800000u     ? bits               // +Inf
-                                                   : canonical_nan;     // negative
+    const Word bits = bits_of(x), minus_infinity = 0xFF800000u, plus_infinity = 0x7F800000u;
+    const Word positive = pick(bits == plus_infinity, plus_infinity, canonical_nan); // else: negative
+    const Word special =
+        pick(is_nan(x), bits | 0x00400000u, pick((bits & 0x7FFFFFFFu) == 0, minus_infinity, positive));
     const bool ordinary = bits - 1 < 0x7F7FFFFFu;
-    return ordinary ? r : float_of(special);
+    return pick(ordinary, r, float_of(special));
 }
 ZYFA_SIM_INLINE float rcp32(float x) {
-    return is_nan(x) ? quieted(x) : 1.0f / x;
+    return pick(is_nan(x), quieted(x), 1.0f / x);
 }
 ZYFA_SIM_INLINE float nan_or(float x, float r) {
-    return is_nan(x) ? quieted(x) : is_nan(r) ? float_of(canonical_nan) : r;
+    return pick(is_nan(x), quieted(x), pick(is_nan(r), float_of(canonical_nan), r));
 }
 ZYFA_SIM_INLINE float rsq32(float x) {
     return nan_or(x, static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(x))));
@@ -49,21 +48,19 @@ ZYFA_SIM_INLINE float sqrt32(float x) {
     return nan_or(x, __builtin_sqrtf(x));
 }
 // Valid to 256 turns (CDNA4 ISA); beyond, sin gives 0 and cos 1.
+ZYFA_SIM_INLINE float periodic(float x, float r, bool far, float beyond) {
+    const bool infinite = (bits_of(x) & 0x7FFFFFFFu) == 0x7F800000u;
+    return pick(is_nan(x), quieted(x), pick(infinite, float_of(canonical_nan), pick(far, beyond, r)));
+}
 ZYFA_SIM_INLINE float sin32(float x) {
-    const bool far = !(x >= -256.0f && x <= 256.0f);
-    const float r = static_cast<float>(sin_turns(far ? 0.0 : static_cast<double>(x)));
-    return is_nan(x)                                   ? quieted(x)
-           : (bits_of(x) & 0x7FFFFFFFu) == 0x7F800000u ? float_of(canonical_nan)
-           : far                                       ? 0.0f
-                                                       : r;
+    const bool far = !((x >= -256.0f) & (x <= 256.0f));
+    const double reduced = static_cast<double>(pick(far, 0.0f, x));
+    return periodic(x, static_cast<float>(sin_turns(reduced)), far, 0.0f);
 }
 ZYFA_SIM_INLINE float cos32(float x) {
-    const bool far = !(x >= -256.0f && x <= 256.0f);
-    const float r = static_cast<float>(cos_turns(far ? 0.0 : static_cast<double>(x)));
-    return is_nan(x)                                   ? quieted(x)
-           : (bits_of(x) & 0x7FFFFFFFu) == 0x7F800000u ? float_of(canonical_nan)
-           : far                                       ? 1.0f
-                                                       : r;
+    const bool far = !((x >= -256.0f) & (x <= 256.0f));
+    const double reduced = static_cast<double>(pick(far, 0.0f, x));
+    return periodic(x, static_cast<float>(cos_turns(reduced)), far, 1.0f);
 }
 
 // ---- Rounding to integers and taking apart

@@ -26,16 +26,16 @@ ZYFA_SIM_INLINE T trunc_of(T x) {
     const Bits bits = bits_as<Bits>(x), sign = bits & ~B::magnitude;
     const int exponent = static_cast<int>((bits & B::magnitude) >> Parts<T>::mantissa) - Parts<T>::bias;
     const int below = Parts<T>::mantissa - exponent; // fraction bits
-    const int shift = below < 0 ? 0 : below > Parts<T>::mantissa ? Parts<T>::mantissa : below;
+    const int shift = pick(below < 0, 0, pick(below > Parts<T>::mantissa, Parts<T>::mantissa, below));
     const Bits kept = bits >> shift << shift;
-    return bits_as<T>(exponent < 0 ? sign : below <= 0 ? bits : kept);
+    return bits_as<T>(pick(exponent < 0, sign, pick(below <= 0, bits, kept)));
 }
 template <class T>
 ZYFA_SIM_INLINE T floor_of(T x) {
     const T t = trunc_of(x);
-    const T r = t > x ? t - 1 : t; // both exact
+    const T r = pick(t > x, t - 1, t); // both exact
     // Down from -0.x is -1; a zero keeps x's sign.
-    return r == 0 ? bits_as<T>(bits_as<typename FloatBits<T>::Bits>(x) & ~FloatBits<T>::magnitude) : r;
+    return pick(r == 0, bits_as<T>(bits_as<typename FloatBits<T>::Bits>(x) & ~FloatBits<T>::magnitude), r);
 }
 template <class T>
 ZYFA_SIM_INLINE T ceil_of(T x) {
@@ -50,7 +50,7 @@ ZYFA_SIM_INLINE T rndne_of(T x) {
     const T a = bits_as<T>(bits_as<Bits>(x) & B::magnitude), t = trunc_of(a), rest = a - t;
     const T half = t * T(0.5);
     const bool odd = trunc_of(half) != half;
-    const T r = rest > T(0.5) || (rest == T(0.5) && odd) ? t + 1 : t;
+    const T r = pick((rest > T(0.5)) | ((rest == T(0.5)) & odd), t + 1, t);
     return bits_as<T>(bits_as<Bits>(r) | sign);
 }
 

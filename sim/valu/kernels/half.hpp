@@ -11,8 +11,8 @@ namespace zyfa::sim::ZYFA_SIM_ISA {
 /// x moved to the odd neighbour on the side of the error that rounding to x left out.
 ZYFA_SIM_INLINE float sticky(float x, float error) {
     const Word bits = bits_of(x);
-    const bool inexact = error > 0.0f || error < 0.0f, outward = (error > 0.0f) == (x > 0.0f);
-    return float_of(inexact && !(bits & 1) ? (outward ? bits + 1 : bits - 1) : bits);
+    const bool inexact = (error > 0.0f) | (error < 0.0f), outward = (error > 0.0f) == (x > 0.0f);
+    return float_of(pick(inexact & !(bits & 1), pick(outward, bits + 1, bits - 1), bits));
 }
 /// a + b rounded to odd (Knuth's two-sum gives the error).
 ZYFA_SIM_INLINE float add_odd(float a, float b) {
@@ -27,7 +27,7 @@ ZYFA_SIM_INLINE float fma_odd(float a, float b, float c) {
 ZYFA_SIM_INLINE float odd_from(double x) {
     const float f = static_cast<float>(x);
     const double error = x - static_cast<double>(f);
-    return sticky(f, error > 0.0 ? 1.0f : error < 0.0 ? -1.0f : 0.0f);
+    return sticky(f, static_cast<float>(static_cast<i32>(error > 0.0) - static_cast<i32>(error < 0.0)));
 }
 
 /// What MODE says about FP16.
@@ -40,7 +40,7 @@ struct HalfMode {
           round(static_cast<Round>(m.round64)), saturate(m.fp16_ovfl), ieee(m.ieee) {}
 };
 ZYFA_SIM_INLINE Word flush_half(Word bits, Word mask) {
-    return (bits & 0x7C00) ? bits : bits & ~mask;
+    return pick((bits & 0x7C00) != 0, bits, bits & ~mask);
 }
 /// Half `high` of a word as FP32.
 ZYFA_SIM_INLINE float half_of(Word word, unsigned shift, Word flush_mask) {
@@ -52,11 +52,9 @@ ZYFA_SIM_INLINE Word to_half(float x, const HalfMode& m) {
 
 /// The result where it is a NaN: the first NaN operand, quieted, or the canonical NaN.
 ZYFA_SIM_INLINE float settle_nan(float r, float a, float b, float c) {
-    const float nan = is_nan(a)   ? quieted(a)
-                      : is_nan(b) ? quieted(b)
-                      : is_nan(c) ? quieted(c)
-                                  : float_of(canonical_nan);
-    return is_nan(r) ? nan : r;
+    const float nan = pick(is_nan(a), quieted(a),
+                           pick(is_nan(b), quieted(b), pick(is_nan(c), quieted(c), float_of(canonical_nan))));
+    return pick(is_nan(r), nan, r);
 }
 
 /// Calls f with as many operands as it takes; `ieee` last if it takes that.

@@ -23,7 +23,6 @@ namespace zyfa::sim {
     }
 ZYFA_SIM_DECLARE_KERNELS(baseline)
 ZYFA_SIM_DECLARE_KERNELS(avx2)
-ZYFA_SIM_DECLARE_KERNELS(avx512)
 #undef ZYFA_SIM_DECLARE_KERNELS
 
 } // namespace zyfa::sim

@@ -29,24 +29,22 @@ ZYFA_SIM_INLINE typename SignedBits<T>::Type order(T x) {
 // maxNum and minNum: a NaN operand is ignored; with IEEE a signaling one is returned, quieted.
 template <class T>
 ZYFA_SIM_INLINE T max_of(T a, T b, bool ieee) {
-    const T greater = order(a) > order(b) ? a : b;
-    const T r = is_nan(a) ? b : is_nan(b) ? a : greater;
-    return ieee && is_signaling(a) ? quieted(a) : ieee && is_signaling(b) ? quieted(b) : r;
+    const T r = pick(is_nan(a) | (!is_nan(b) & (order(b) > order(a))), b, a);
+    return pick(ieee & is_signaling(a), quieted(a), pick(ieee & is_signaling(b), quieted(b), r));
 }
 template <class T>
 ZYFA_SIM_INLINE T min_of(T a, T b, bool ieee) {
-    const T less = order(a) < order(b) ? a : b;
-    const T r = is_nan(a) ? b : is_nan(b) ? a : less;
-    return ieee && is_signaling(a) ? quieted(a) : ieee && is_signaling(b) ? quieted(b) : r;
+    const T r = pick(is_nan(a) | (!is_nan(b) & (order(b) < order(a))), b, a);
+    return pick(ieee & is_signaling(a), quieted(a), pick(ieee & is_signaling(b), quieted(b), r));
 }
 // IEEE 754-2019 maximum and minimum: NaN wins.
 template <class T>
 ZYFA_SIM_INLINE T maximum_of(T a, T b) {
-    return is_nan(a) ? quieted(a) : is_nan(b) ? quieted(b) : order(a) > order(b) ? a : b;
+    return pick(is_nan(a), quieted(a), pick(is_nan(b), quieted(b), pick(order(a) > order(b), a, b)));
 }
 template <class T>
 ZYFA_SIM_INLINE T minimum_of(T a, T b) {
-    return is_nan(a) ? quieted(a) : is_nan(b) ? quieted(b) : order(a) < order(b) ? a : b;
+    return pick(is_nan(a), quieted(a), pick(is_nan(b), quieted(b), pick(order(a) < order(b), a, b)));
 }
 
 template <class T>
@@ -62,8 +60,8 @@ template <class T>
 inline constexpr auto med3_num = [](T a, T b, T c, bool ieee) {
     const T lowest = min_of(min_of(a, b, ieee), c, ieee);
     const auto x = order(a), y = order(b), z = order(c);
-    const T middle = (x >= y) == (x <= z) ? a : (y >= x) == (y <= z) ? b : c;
-    return is_nan(a) || is_nan(b) || is_nan(c) ? lowest : middle;
+    const T middle = pick((x >= y) == (x <= z), a, pick((y >= x) == (y <= z), b, c));
+    return pick(is_nan(a) | is_nan(b) | is_nan(c), lowest, middle);
 };
 template <class T>
 inline constexpr auto maximum3 = [](T a, T b, T c, bool) { return maximum_of(maximum_of(a, b), c); };
