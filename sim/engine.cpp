@@ -6,6 +6,7 @@
 #include "sim/dispatch.hpp"
 #include "sim/fault.hpp"
 #include "sim/interpreter.hpp"
+#include "sim/timing/timed_run.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -46,14 +47,24 @@ std::uint32_t occupancy(const Dispatch& d) {
     return std::min(by_waves, by_lds);
 }
 
+/// Whether workgroups of the kernel can be run one to its end before another begins.
+bool independent_workgroups(const CodeObjectImpl& code) {
+    return std::none_of(code.instructions().begin(), code.instructions().end(), [](const Instruction& i) {
+        return (i.flags & flag::atomic) != 0 || (i.mnemonic && std::string_view(i.mnemonic) == "s_sleep");
+    });
+}
+
 /// The state that the host threads of one launch share.
 class Run {
   public:
-    Run(const Dispatch& dispatch, const Memory& memory, std::uint64_t seed)
-        : dispatch_(dispatch), memory_(memory),
+    Run(const Dispatch& dispatch, const Memory& memory, const Launch& launch)
+        : dispatch_(dispatch), memory_(memory), keep_events_(launch.keep_events),
           total_(std::uint64_t{dispatch.grid[0]} * dispatch.grid[1] * dispatch.grid[2]), costs_(total_) {
         resident_limit_ = std::uint64_t{dispatch.device.compute_units} * occupancy(dispatch);
-        if (seed != 0) {
+        if (const std::uint64_t timed = std::min<std::uint64_t>(launch.timed_workgroups, total_);
+            timed != 0 && independent_workgroups(*dispatch.code))
+            timed_every_ = (total_ + timed - 1) / timed;
+        if (const std::uint64_t seed = dispatch.device.seed; seed != 0) {
             order_.resize(total_);
             for (std::uint64_t i = 0; i < total_; ++i)
                 order_[i] = i;
@@ -69,7 +80,10 @@ class Run {
         while (std::unique_ptr<Workgroup> group = take()) {
             NoHooks hooks;
             try {
-                run_workgroup(*group, *thread, workgroup_quantum, hooks);
+                if (timed_every_ != 0 && group->index % timed_every_ == 0)
+                    run_on_cycle_model(*group, *thread);
+                else
+                    run_workgroup(*group, *thread, workgroup_quantum, hooks);
                 check_limit(*group);
             } catch (const FaultError& error) {
                 stop(describe(*group, error));
@@ -84,7 +98,34 @@ class Run {
     std::uint64_t instructions() const noexcept { return instructions_; }
     std::span<const double> costs() const noexcept { return costs_; }
 
+    /// Replaces the first cost model's figures by the cycle model's where there are some: measured workgroups
+    /// count as measured, the others are scaled by the mean ratio.
+    std::vector<std::shared_ptr<const timing::TimingReport>> refine_costs() {
+        double measured = 0, estimated = 0;
+        for (const auto& report : reports_) {
+            measured += static_cast<double>(report->cycles);
+            estimated += costs_[report->workgroup];
+        }
+        if (estimated > 0)
+            for (double& cost : costs_)
+                cost *= measured / estimated;
+        for (const auto& report : reports_)
+            costs_[report->workgroup] = static_cast<double>(report->cycles);
+        std::sort(reports_.begin(), reports_.end(),
+                  [](const auto& a, const auto& b) { return a->workgroup < b->workgroup; });
+        return std::move(reports_);
+    }
+
   private:
+    void run_on_cycle_model(Workgroup& group, ThreadContext& thread) {
+        timing::TimedRunOptions options;
+        options.keep_events = keep_events_;
+        options.instruction_limit = dispatch_.device.instruction_limit;
+        auto report = std::make_shared<const timing::TimingReport>(timing::run_timed(group, thread, options));
+        const std::scoped_lock lock(mutex_);
+        reports_.push_back(std::move(report));
+    }
+
     /// The next workgroup to run: a new one while the device has room, else the one that waited longest.
     std::unique_ptr<Workgroup> take() {
         std::unique_lock lock(mutex_);
@@ -178,8 +219,11 @@ class Run {
 
     const Dispatch& dispatch_;
     const Memory& memory_;
+    const bool keep_events_;
     const std::uint64_t total_;
     std::uint64_t resident_limit_ = 0;
+    std::uint64_t timed_every_ = 0; ///< every n-th workgroup runs on the cycle model; 0: none
+    std::vector<std::shared_ptr<const timing::TimingReport>> reports_;
     bool rotate_waves_ = false;
     std::mt19937_64 random_;
     std::vector<std::uint64_t> order_;
@@ -300,7 +344,7 @@ LaunchResult Engine::run(const Launch& launch) {
     write_packet(packet, d);
     write_queue(queue);
 
-    Run run(d, impl_->memory, d.device.seed);
+    Run run(d, impl_->memory, launch);
     const unsigned wanted =
         d.device.threads != 0 ? d.device.threads : std::max(1u, std::thread::hardware_concurrency());
     const auto helpers = static_cast<unsigned>(std::min<std::uint64_t>(wanted, run.workgroups())) - 1;
@@ -314,6 +358,7 @@ LaunchResult Engine::run(const Launch& launch) {
     result.fault = run.fault();
     result.instructions = run.instructions();
     if (!result.fault) {
+        result.timing = run.refine_costs();
         result.cycles = launch_cycles(run.costs(), d.device, 1);
         result.seconds = result.cycles / (d.device.clock_ghz * 1e9);
     }

@@ -14,6 +14,10 @@
 
 namespace zyfa::sim {
 
+namespace timing {
+struct TimingReport;
+}
+
 enum class AllocationKind : std::uint8_t { device, host_pinned, managed, code, kernarg };
 
 struct Allocation {
@@ -97,6 +101,11 @@ struct Launch {
     std::array<std::uint32_t, 3> block{1, 1, 1}; ///< work-items
     std::uint32_t dynamic_lds = 0;
     std::span<const std::byte> kernarg; ///< copied before run() returns control
+    /// How many workgroups, spread over the grid, run on the cycle model instead of the plain interpreter;
+    /// the others' cost is scaled by what these say. 0: the first cost model alone. Kernels with atomics or
+    /// sleeps are never timed this way: their workgroups may wait for each other.
+    std::uint32_t timed_workgroups = 0;
+    bool keep_events = false; ///< every instruction of the timed workgroups in time
 };
 
 /// Why a launch stopped. The text holds kernel, PC, disassembly, wave and lane, and the allocation.
@@ -110,6 +119,7 @@ struct LaunchResult {
     std::uint64_t instructions = 0; ///< wave instructions executed (an MFMA counts once)
     double cycles = 0;              ///< modelled shader cycles of the whole launch
     double seconds = 0;             ///< cycles / clock
+    std::vector<std::shared_ptr<const timing::TimingReport>> timing; ///< of the timed workgroups
 };
 
 class Engine {
