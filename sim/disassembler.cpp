@@ -2,6 +2,7 @@
 // The only file of the engine that sees LLVM.
 #include "sim/disassembler.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
@@ -54,8 +55,7 @@ struct Disassembler::Impl {
     /// What the instruction is called, encoding suffix removed.
     std::string mnemonic(const llvm::MCInst& inst) const {
         std::string name = printer->getMnemonic(inst).first;
-        while (!name.empty() && (name.back() == ' ' || name.back() == '\t'))
-            name.pop_back();
+        name.resize(std::min(name.size(), name.find_first_of(" \t"))); // some carry " off, " along
         for (const char* suffix : {"_e32", "_e64", "_dpp", "_sdwa"}) {
             const std::size_t length = std::strlen(suffix);
             if (name.size() > length && name.compare(name.size() - length, length, suffix) == 0)

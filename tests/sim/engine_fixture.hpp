@@ -53,6 +53,11 @@ inline std::vector<std::byte> assemble(const std::string& source) {
     return assembler->assemble(source, "gfx950", "test").elf;
 }
 
+/// For messages of assertions.
+inline std::string text(const LaunchResult& result) {
+    return result.fault ? result.fault->text : "no fault";
+}
+
 /// A device with memory; buffers live as long as it does.
 class Machine {
   public:
