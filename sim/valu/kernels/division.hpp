@@ -142,7 +142,10 @@ void div_fixup(ValuCall& call) {
         else if (md == B::infinity || mn == 0)
             r = sign;
         else if (exponent_field(n) - exponent_field(d) < Division<T>::underflow)
-            r = sign; // below half of the smallest subnormal
+            r = sign;       // below half of the smallest subnormal
+        else if (is_nan(q)) // the quotient overflowed inside the refinement (Inf - Inf); the pseudo-code is
+                            // silent
+            r = sign | B::infinity;
         else
             r = sign | magnitude_bits(q);
         result.set(lane, flush(bits_as<T>(r), out));

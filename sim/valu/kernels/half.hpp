@@ -10,9 +10,10 @@ namespace zyfa::sim::ZYFA_SIM_ISA {
 
 /// x moved to the odd neighbour on the side of the error that rounding to x left out.
 ZYFA_SIM_INLINE float sticky(float x, float error) {
-    const Word bits = bits_of(x);
-    const bool inexact = (error > 0.0f) | (error < 0.0f), outward = (error > 0.0f) == (x > 0.0f);
-    return float_of(pick(inexact & !(bits & 1), pick(outward, bits + 1, bits - 1), bits));
+    const Word bits = bits_of(x), left_out = bits_of(error), inward = (bits ^ left_out) >> 31;
+    const Word odd = (bits - (inward & ~bits & 1)) | 1;              // an odd x stays
+    const bool inexact = (left_out & 0x7FFFFFFFu) - 1 < 0x7F7FFFFFu; // neither 0 nor, for an infinite x, NaN
+    return float_of(pick(inexact, odd, bits));
 }
 /// a + b rounded to odd (Knuth's two-sum gives the error).
 ZYFA_SIM_INLINE float add_odd(float a, float b) {
@@ -83,7 +84,8 @@ ZYFA_SIM_INLINE float apply_half(float a, float b, float c, bool ieee) {
 enum class OtherHalf { clear, keep };
 
 ZYFA_SIM_INLINE Word place_half(Word d, Word value, unsigned shift, bool keep) {
-    return (keep ? d & ~(0xFFFFu << shift) : 0) | (value & 0xFFFF) << shift;
+    const Word kept = -static_cast<Word>(keep) & ~(0xFFFFu << shift);
+    return (d & kept) | (value & 0xFFFF) << shift;
 }
 
 /// One FP16 operation a lane. FromD: d is the last source. Legacy forms clear the low half only when they
