@@ -93,8 +93,9 @@ class Emitter {
     }
     void v_pk_min_u16(VReg d, Source a, Source b, Note n = {}) { vop3("v_pk_min_u16", 4, d, {a, b}, n); }
     void v_pk_sub_i16(VReg d, Source a, Source b, Note n = {}) { vop3("v_pk_sub_i16", 4, d, {a, b}, n); }
-    void v_pk_lshrrev_b16(VReg d, Source shift, Source b, Note n = {}) {
-        vop3("v_pk_lshrrev_b16", 4, d, {shift, b}, n);
+    /// The shift is an inline constant, which has a low half only: op_sel_hi takes it for both halves.
+    void v_pk_lshrrev_b16(VReg d, unsigned shift, VReg b, Note n = {}) {
+        vop3("v_pk_lshrrev_b16", 4, d, {shift, b}, n, " op_sel_hi:[0,1]");
     }
     void v_pk_mul_lo_u16(VReg d, Source a, Source b, Note n = {}) {
         vop3("v_pk_mul_lo_u16", 4, d, {a, b}, n);

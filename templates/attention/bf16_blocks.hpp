@@ -15,6 +15,7 @@ struct Bf16Kernel {
     WaveRegisters wave;
     isa::SReg row_buffer; ///< buffer descriptor of the wave's rows of Q, O or LSE
     isa::SReg first_key;  ///< of the block in the softmax phase
+    isa::SReg fresh;      ///< 1: the accumulator is zero
     Bf16Registers v;
 };
 
@@ -47,11 +48,16 @@ void emit_mask(isa::Emitter& e, const Bf16Kernel& k); ///< scores of unseen keys
 void emit_find_special(isa::Emitter& e, const Bf16Kernel& k);
 /// Row maximum; VCC says which rows grew by more than tau.
 void emit_maximum(isa::Emitter& e, const Bf16Kernel& k);
-void emit_rescale(isa::Emitter& e, const Bf16Kernel& k); ///< takes the new maximum where VCC says so
+/// Takes the new maximum where VCC says so; leaves for `done` where there is nothing to multiply.
+void emit_rescale(isa::Emitter& e, const Bf16Kernel& k, const std::string& done);
 /// Probabilities, their sum, packing to BF16: the vector stream of a block.
 void emit_probabilities(isa::Emitter& e, const Bf16Kernel& k);
-/// Scalar work of a block: cursor, classification and addresses for the next one.
-void emit_bookkeeping(isa::Emitter& e, const Bf16Kernel& k);
+
+// Scalar work of a block, to be hidden where there is room
+
+void emit_cursor_work(isa::Emitter& e, const Bf16Kernel& k); ///< in the softmax phase, behind the branches
+void emit_next_block_work(isa::Emitter& e, const Bf16Kernel& k); ///< in the matrix phase: what follows
+void emit_next_addresses(isa::Emitter& e, const Bf16Kernel& k); ///< behind it and behind this phase's reads
 
 // End of a tile
 

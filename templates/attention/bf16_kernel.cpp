@@ -47,25 +47,29 @@ Stream matrix_phase(const Bf16Kernel& k) {
         emit_pv(e, k);
         emit_qk(e, k);
     });
-    return schedule::interleave(products,
-                                {
-                                    // K fragment i replaces V fragment i once PV has used it.
-                                    {stream_of([&](Emitter& e) { emit_read_k(e, k); }), 0, half - 1},
-                                    // Before QK, so that Q of a new tile is older than these in vmcnt.
-                                    {stream_of([&](Emitter& e) { emit_fetch_block(e, k); }), 1, half - 2},
-                                    // V fragment i replaces K fragment i; done three MFMAs before the
-                                    // barrier, whose lgkmcnt(0) then costs nothing.
-                                    {stream_of([&](Emitter& e) { emit_read_v(e, k); }), half, 2 * half - 4},
-                                });
+    auto companion = [&](void (*block)(Emitter&, const Bf16Kernel&), unsigned first, unsigned last) {
+        return schedule::Companion{stream_of([&](Emitter& e) { block(e, k); }), first, last};
+    };
+    return schedule::interleave(
+        products, {
+                      // K fragment i replaces V fragment i once PV has used it.
+                      companion(emit_read_k, 0, half - 1),
+                      // Before QK, so that Q of a new tile is older than the fetch in vmcnt.
+                      companion(emit_fetch_block, 1, half - 2),
+                      // V fragment i replaces K fragment i; done three MFMAs before the barrier, whose
+                      // lgkmcnt(0) then costs nothing.
+                      companion(emit_read_v, half, 2 * half - 4),
+                      companion(emit_next_block_work, half - 1, 2 * half - 4),
+                      companion(emit_next_addresses, 2 * half - 3, 2 * half - 3),
+                  });
 }
 
-/// Probabilities with the scalar bookkeeping in the shadow of the exponentials: a v_exp_f32 holds the vector
-/// pipe for 8 cycles, the wave may issue again after 4 (paper Section III-A).
+/// Probabilities with scalar work in the shadow of the exponentials: a v_exp_f32 holds the vector pipe for 8
+/// cycles, the wave may issue again after 4 (paper Section III-A).
 Stream softmax_phase(const Bf16Kernel& k) {
     const Stream vector = stream_of([&](Emitter& e) { emit_probabilities(e, k); });
-    const auto slots = static_cast<unsigned>(vector.instruction_count());
-    return schedule::interleave(vector,
-                                {{stream_of([&](Emitter& e) { emit_bookkeeping(e, k); }), 2, slots - 8}});
+    return schedule::interleave(
+        vector, {{stream_of([&](Emitter& e) { emit_cursor_work(e, k); }), 0, 31, Kind::trans}});
 }
 
 void emit_main(Emitter& e, const Bf16Kernel& k) {
@@ -92,7 +96,6 @@ void emit_main(Emitter& e, const Bf16Kernel& k) {
     e.s_sub_u32(w.blocks_left, w.blocks_left, 1);
     e.s_cbranch_scc1(".Lnext_tile", "the fetch cursor leaves its tile");
     e.label(".Lcursor_ready");
-    e.s_mov_b32(k.wave.special, 0);
     e.s_cmp("eq_u32", k.wave.live, 0);
     e.s_cbranch_scc1(".Ldead_block", "no row of the wave sees a key of the block");
     e.s_cmp("lg_u32", k.wave.masked, 0);
@@ -137,6 +140,7 @@ void emit_seldom(Emitter& e, const Bf16Kernel& k) {
     e.s_cbranch_scc1(".Lfinish");
     emit_clear_accumulator(e, k);
     e.label(".Lfresh_tile");
+    e.s_mov_b32(k.fresh, 1);
     e.s_mov_b64(w.tile.sub(0, 2), w.now.sub(0, 2));
     e.s_mov_b64(w.tile.sub(2, 2), w.now.sub(2, 2));
     e.s_mov_b32(w.tile[0], 1);
@@ -156,29 +160,32 @@ void emit_seldom(Emitter& e, const Bf16Kernel& k) {
 
     e.label(".Lrescale");
     e.remark("---- lazy rescale");
-    emit_rescale(e, k);
+    emit_rescale(e, k, ".Lprobabilities");
     e.s_branch(".Lprobabilities");
 
     e.label(".Ldead_block");
-    emit_bookkeeping(e, k);
+    emit_cursor_work(e, k);
     e.s_branch(".Lsoftmax_done");
 
     e.label(".Lpartial_matrix_phase");
     e.remark("---- matrix phase with one product or none, or with non-finite V in a masked block");
     emit_fetch_block(e, k);
-    e.s_and_b32(w.scratch[0], k.wave.mode, mode_pv);
+    e.s_bitcmp1_b32(k.wave.mode, 0);
     e.s_cbranch_scc0(".Lno_pv");
     if (k.options.nan_exact) {
-        e.s_and_b32(w.scratch[0], k.wave.mode, mode_special);
+        e.s_bitcmp1_b32(k.wave.mode, 2);
         e.s_cbranch_scc1(".Lspecial_pv");
     }
     emit_pv(e, k);
     e.label(".Lno_pv");
-    e.s_and_b32(w.scratch[0], k.wave.mode, mode_qk);
-    e.s_cbranch_scc0(".Lmatrix_done");
+    e.s_bitcmp1_b32(k.wave.mode, 1);
+    e.s_cbranch_scc0(".Lno_qk");
     emit_read_k(e, k);
     e.stream().append(schedule::interleave(stream_of([&](Emitter& q) { emit_qk(q, k); }),
                                            {{stream_of([&](Emitter& r) { emit_read_v(r, k); }), 0, 12}}));
+    e.label(".Lno_qk");
+    emit_next_block_work(e, k);
+    emit_next_addresses(e, k);
     e.s_branch(".Lmatrix_done");
 
     if (k.options.nan_exact) {
@@ -210,6 +217,7 @@ KernelFile make_bf16_kernel(const std::string& name, const ForwardOptions& optio
     k.wave = allocate_wave(scalars);
     k.row_buffer = scalars.allocate("sRows", 4, 4, "buffer descriptor of the wave's rows of Q, O or LSE");
     k.first_key = scalars.allocate("sFirstKey", 1, 1, "first key of the block in the softmax phase");
+    k.fresh = scalars.alias("sFresh", k.work.workgroup, "1: the accumulator is zero");
     k.v = allocate_bf16(vectors);
 
     KernelFile file;

@@ -32,14 +32,12 @@ void emit_setup(Emitter& e, const Bf16Kernel& k) {
     if (k.options.two_heads) {
         e.s_and_b32(k.wave.row, k.wave.index, 3, "four waves per head");
         e.s_lshl_b32(k.wave.row, k.wave.row, 5);
-        e.s_lshr_b32(k.wave.head, k.wave.index, 2);
     } else {
         e.s_lshl_b32(k.wave.row, k.wave.index, 5, "32 rows per wave");
-        e.s_mov_b32(k.wave.head, 0);
     }
-    for (SReg r : {k.wave.slot_in, k.wave.live, k.wave.masked, k.wave.special, k.wave.mode})
+    for (SReg r : {k.wave.slot_in, k.wave.live, k.wave.masked, k.wave.next_live, k.wave.next_masked, k.wave.mode})
         e.s_mov_b32(r, 0);
-    e.s_mov_b32(k.wave.slot_out, 1, "the first block is read in the third matrix phase, from slot 0");
+    e.s_mov_b32(k.wave.slot_out, 2, "the first block is read in the third matrix phase, from slot 0");
     e.s_mul_i32(k.wave.dma_k, k.wave.index, G::k.pitch);
     e.s_mul_i32(k.wave.dma_v, k.wave.index, G::v.pitch);
     e.s_add_u32(k.wave.dma_v, k.wave.dma_v, G::v_ring);
@@ -76,10 +74,11 @@ void emit_setup(Emitter& e, const Bf16Kernel& k) {
     lane_row_offset(e, v.v_fetch, a, w.v_row, b, scratch, "V");
 
     e.remark("O: lane stores 16 bytes of row lane / 8 + 8 j; LSE: lanes 32-63 fall out of bounds");
-    e.s_load(t[0], w.kernarg, offsetof(Kernarg, o_row), "O row stride");
+    e.s_load(t, w.kernarg, offsetof(Kernarg, lse), "O row stride; and the epilogue finds its arguments cached");
+    const SReg o_row = t[(offsetof(Kernarg, o_row) - offsetof(Kernarg, lse)) / 4];
     for (unsigned j = 0; j < 4; ++j) {
         e.v_add_u32(a, 8 * j, lane8);
-        lane_row_offset(e, v.o_store[j], a, t[0], b, scratch, "O");
+        lane_row_offset(e, v.o_store[j], a, o_row, b, scratch, "O");
     }
     e.v_lshlrev_b32(a, 2, v.lane_row);
     e.v_lshl_or_b32(v.lse_store, half, 12, a);

@@ -82,14 +82,16 @@ void emit_maximum(Emitter& e, const Bf16Kernel& k) {
     e.v_cmp("lt_f32", vcc, Float{k.options.tau}, t.growth, "grew by more than tau?");
 }
 
-void emit_rescale(Emitter& e, const Bf16Kernel& k) {
+void emit_rescale(Emitter& e, const Bf16Kernel& k, const std::string& done) {
     const Scratch t(k.v);
-    e.v_cndmask_b32(t.block_maximum, k.v.maximum, t.block_maximum, vcc,
-                    "rows that move take the new maximum");
+    e.v_cndmask_b32(t.block_maximum, k.v.maximum, t.block_maximum, vcc, "rows that move take the new maximum");
     e.v_sub_f32(t.growth, k.v.maximum, t.block_maximum);
     e.v_exp_f32(t.factor, t.growth, "2^(old - new); exactly 1 for the others");
     e.v_mov_b32(k.v.maximum, t.block_maximum);
     e.v_mul_f32(k.v.sum, t.factor, k.v.sum);
+    e.s_cmp("lg_u32", k.fresh, 0);
+    e.s_mov_b32(k.fresh, 0);
+    e.s_cbranch_scc1(done, "the accumulator is still empty");
     for (unsigned r = 0; r < k.v.o.count; ++r)
         e.v_mul_f32(k.v.o[r], t.factor, k.v.o[r]);
 }
@@ -122,22 +124,26 @@ void emit_probabilities(Emitter& e, const Bf16Kernel& k) {
     e.v_add_f32(k.v.sum, k.v.sum, t.partial0);
 }
 
-void emit_bookkeeping(Emitter& e, const Bf16Kernel& k) {
-    const WorkRegisters& w = k.work;
-    const SReg t = w.scratch;
-    e.s_mov_b32(k.wave.mode, k.wave.live, "PV of this block");
-    emit_classify(e, w, k.wave, k.options, t.sub(0, 4));
-    e.s_lshl_b32(t[0], k.wave.live, 1, "QK of the next one");
-    e.s_or_b32(k.wave.mode, k.wave.mode, t[0]);
-    e.s_or_b32(k.wave.mode, k.wave.mode, k.wave.special);
-    emit_advance(e, w, k.options, G::row_bytes, G::row_bytes, t.sub(0, 3));
+void emit_cursor_work(Emitter& e, const Bf16Kernel& k) {
+    e.s_mov_b32(k.wave.live, k.wave.next_live);
+    e.s_mov_b32(k.wave.masked, k.wave.next_masked);
+    emit_advance(e, k.work, k.options, G::row_bytes, G::row_bytes, k.work.scratch.sub(0, 3));
+}
+
+void emit_next_block_work(Emitter& e, const Bf16Kernel& k) {
+    const SReg t = k.work.scratch.sub(4, 4);
+    emit_classify(e, k.work, k.wave, k.options, t);
     e.s_mul_i32(t[0], k.wave.slot_out, G::k.bytes());
     e.s_mul_i32(t[1], k.wave.slot_out, G::v.bytes());
-    e.v_add_u32(k.v.k_read, t[0], k.v.k_lane, "slot that the next matrix phase reads");
-    e.v_add_u32(k.v.v_read, t[1], k.v.v_lane);
     e.s_add_u32(k.wave.slot_out, k.wave.slot_out, 1);
     e.s_cmp("eq_u32", k.wave.slot_out, G::slots);
     e.s_cselect_b32(k.wave.slot_out, 0, k.wave.slot_out);
+}
+
+void emit_next_addresses(Emitter& e, const Bf16Kernel& k) {
+    const SReg t = k.work.scratch.sub(4, 4);
+    e.v_add_u32(k.v.k_read, t[0], k.v.k_lane, "slot that the next matrix phase reads");
+    e.v_add_u32(k.v.v_read, t[1], k.v.v_lane);
 }
 
 } // namespace zyfa::templates::attention

@@ -23,7 +23,8 @@ void emit_find_special(Emitter& e, const Bf16Kernel& k) {
     e.v_lshrrev_b32(b, 16, a);
     e.v_cmp("u_f16", vcc, a, b, "NaN in either half");
     e.s_cmp("lg_u64", vcc, 0);
-    e.s_cselect_b32(k.wave.special, mode_special, 0);
+    e.s_cselect_b32(k.work.scratch[0], mode_special, 0);
+    e.s_or_b32(k.wave.mode, k.wave.mode, k.work.scratch[0]);
 }
 
 namespace {

@@ -12,14 +12,14 @@ WaveRegisters allocate_wave(SAllocator& s) {
     WaveRegisters w;
     w.index = s.allocate("sWave", 1, 1, "wave of the workgroup, 0..7");
     w.row = s.allocate("sWaveRow", 1, 1, "first row of the wave within the tile");
-    w.head = s.allocate("sWaveHead", 1, 1, "head of the wave within the head unit");
     w.dma_k = s.allocate("sDmaK", 1, 1, "LDS address of the wave's part of K slot 0");
     w.dma_v = s.allocate("sDmaV", 1, 1, "LDS address of the wave's part of V slot 0");
     w.slot_in = s.allocate("sSlotIn", 1, 1, "ring slot to fetch into");
     w.slot_out = s.allocate("sSlotOut", 1, 1, "ring slot to read from");
-    w.live = s.allocate("sLive", 1, 1, "rows of the wave see keys of block sNow");
+    w.live = s.allocate("sLive", 1, 1, "rows of the wave see keys of the block in softmax");
     w.masked = s.allocate("sMasked", 1, 1, "some rows do not see all its keys");
-    w.special = s.allocate("sSpecial", 1, 1, "4: non-finite V in the masked block of the softmax phase");
+    w.next_live = s.allocate("sNextLive", 1, 1, "sLive of the block after it");
+    w.next_masked = s.allocate("sNextMasked", 1, 1, "sMasked of the block after it");
     w.mode = s.allocate("sMode", 1, 1, "next matrix phase: 1 PV, 2 QK, 4 non-finite V in a masked block");
     return w;
 }
@@ -27,26 +27,28 @@ WaveRegisters allocate_wave(SAllocator& s) {
 void emit_classify(Emitter& e, const WorkRegisters& w, const WaveRegisters& wave, const ForwardOptions& o,
                    SReg t) {
     const SReg key = t[0], row = t[1], rows = t[2], see = t[3];
-    e.s_and_b32(key, w.now[0], -64, "first key of the block");
-    e.s_add_u32(row, w.now[1], wave.row, "first row of the wave");
+    e.s_and_b32(key, w.next[0], -64, "first key of the block");
+    e.s_add_u32(row, w.next[1], wave.row, "first row of the wave");
     e.s_sub_i32(rows, w.seq_q, row, "rows that exist");
     e.s_cmp("gt_i32", rows, 0);
-    e.s_cselect_b32(wave.live, 1, 0);
-    e.s_bitcmp1_b32(w.now[0], flag_end);
-    e.s_cselect_b32(wave.live, 0, wave.live);
+    e.s_cselect_b32(wave.next_live, 1, 0);
+    e.s_bitcmp1_b32(w.next[0], flag_end);
+    e.s_cselect_b32(wave.next_live, 0, wave.next_live);
     e.s_sub_i32(see, w.seq_kv, key);
     e.s_cmp("lt_i32", see, static_cast<int>(block_keys), "tail of the keys: the block is cut");
-    e.s_cselect_b32(wave.masked, 1, 0);
-    if (!o.causal)
-        return;
+    e.s_cselect_b32(wave.next_masked, 1, 0);
+    if (o.causal) {
     e.s_add_i32(see, row, w.diagonal, "last key that the first row sees, from the block's first");
     e.s_sub_i32(see, see, key);
     e.s_cmp("lt_i32", see, static_cast<int>(block_keys) - 1, "the diagonal cuts the block");
-    e.s_cselect_b32(wave.masked, 1, wave.masked);
+    e.s_cselect_b32(wave.next_masked, 1, wave.next_masked);
     e.s_min_i32(rows, rows, 32);
     e.s_add_i32(see, see, rows, "the same for the last row, plus 1");
     e.s_cmp("gt_i32", see, 0);
-    e.s_cselect_b32(wave.live, wave.live, 0, "dead block: no row sees any of its keys");
+    e.s_cselect_b32(wave.next_live, wave.next_live, 0, "dead block: no row sees any of its keys");
+    }
+    e.s_lshl_b32(wave.mode, wave.next_live, 1, "QK of that block");
+    e.s_or_b32(wave.mode, wave.mode, wave.live, "PV of the one before");
 }
 
 void emit_wave_rows(Emitter& e, const WorkRegisters& w, const WaveRegisters& wave, const ForwardOptions& o,
@@ -55,8 +57,9 @@ void emit_wave_rows(Emitter& e, const WorkRegisters& w, const WaveRegisters& wav
     const SReg row = t[3], head = t[4];
     add_product64(e, base, descriptor[3], batch_stride, t.sub(0, 3), "+ batch * stride");
     if (o.two_heads) {
-        e.s_lshl_b32(head, descriptor[2], 1, "head of this wave");
-        e.s_add_u32(head, head, wave.head);
+        e.s_lshl_b32(head, descriptor[2], 1, "head of this wave: waves 4-7 take the second one");
+        e.s_lshr_b32(row, wave.index, 2);
+        e.s_add_u32(head, head, row);
         add_product64(e, base, head, head_stride, t.sub(0, 3), "+ head * stride");
     } else {
         add_product64(e, base, descriptor[2], head_stride, t.sub(0, 3), "+ head * stride");

@@ -12,16 +12,16 @@ struct WaveRegisters {
     isa::SReg head;              ///< 0, or 1 for waves 4-7 where a workgroup takes two heads
     isa::SReg dma_k, dma_v;      ///< LDS address of this wave's part of a K and a V block in slot 0
     isa::SReg slot_in, slot_out; ///< ring slot to fetch into, ring slot to read from
-    isa::SReg live;              ///< 1: rows of the wave see keys of block `now`
-    isa::SReg masked;            ///< 1: some of its rows do not see all keys of block `now`
-    isa::SReg special;           ///< mode_special where V of a masked block holds Inf or NaN, else 0
-    isa::SReg mode;              ///< what the next matrix phase does: mode_pv | mode_qk | mode_special
+    isa::SReg live;   ///< 1: rows of the wave see keys of the block in its softmax phase
+    isa::SReg masked; ///< 1: some of its rows do not see all keys of that block
+    isa::SReg next_live, next_masked; ///< the same for the block after it
+    isa::SReg mode; ///< what the next matrix phase does: mode_pv | mode_qk | mode_special
 };
 inline constexpr int mode_pv = 1, mode_qk = 2, mode_special = 4;
 
 WaveRegisters allocate_wave(isa::SAllocator& s);
 
-/// live and masked for block `now`. scratch: 4 SGPRs.
+/// next_live, next_masked for block `next`, and the mode of the matrix phase between. scratch: 4 SGPRs.
 void emit_classify(isa::Emitter& e, const WorkRegisters& w, const WaveRegisters& wave,
                    const ForwardOptions& o, isa::SReg scratch);
 

@@ -72,7 +72,7 @@ WorkRegisters allocate_work(SAllocator& s) {
     w.second_tile = s.allocate("sSecondTile", 1, 1, "other tile of the pair, 0 when done");
     w.blocks_left = s.allocate("sBlocksLeft", 1, 1, "blocks of the tile left to fetch");
     w.key = s.allocate("sKey", 1, 1, "first key of the block to fetch");
-    w.fresh_flags = s.allocate("sFresh", 1, 1, "flags of the next descriptor");
+    w.fresh_flags = s.allocate("sNewFlags", 1, 1, "flags of the next descriptor");
     return w;
 }
 

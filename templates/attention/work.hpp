@@ -16,7 +16,8 @@ inline constexpr unsigned flag_first = 0; ///< bit of a descriptor: first block 
 inline constexpr unsigned flag_end = 1;   ///< bit: no block; the workgroup is done
 
 struct WorkRegisters {
-    isa::SReg kernarg, workgroup; ///< as launched
+    isa::SReg kernarg;   ///< as launched
+    isa::SReg workgroup; ///< as launched; reused once the first item is known
     // Kernel arguments that stay resident, in the order of Kernarg
     isa::SReg arguments, q, k, v, q_strides, k_strides, v_strides, q_row, k_row, v_row, seq_q, seq_kv,
         score_scale, items, step, pairs, head_units, last_tile, group, by_pairs, by_head_units, by_group;
