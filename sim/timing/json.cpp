@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/timing/json.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+namespace zyfa::sim::timing {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json stalls_of(const std::array<std::uint64_t, stalls>& stalled) {
+    Json out = Json::object();
+    for (unsigned n = 0; n < stalls; ++n)
+        if (stalled[n] != 0)
+            out[to_string(static_cast<Stall>(n))] = stalled[n];
+    return out;
+}
+
+std::uint64_t sum(const std::array<std::uint64_t, stalls>& stalled) {
+    return std::accumulate(stalled.begin(), stalled.end(), std::uint64_t{0});
+}
+
+const char* kind_name(InstructionClass kind) {
+    switch (kind) {
+    case InstructionClass::salu:
+        return "scalar";
+    case InstructionClass::smem:
+        return "scalar memory";
+    case InstructionClass::branch:
+        return "branch";
+    case InstructionClass::barrier:
+        return "barrier";
+    case InstructionClass::waitcnt:
+        return "wait";
+    case InstructionClass::control:
+        return "control";
+    case InstructionClass::valu:
+        return "vector";
+    case InstructionClass::transcendental:
+        return "exponential";
+    case InstructionClass::packed_fp32:
+        return "packed FP32";
+    case InstructionClass::matrix:
+        return "matrix";
+    case InstructionClass::lds:
+        return "LDS";
+    case InstructionClass::vmem:
+        return "memory";
+    case InstructionClass::flat:
+        return "flat memory";
+    case InstructionClass::unknown:
+        break;
+    }
+    return "unknown";
+}
+
+/// Writes trace events one by one: a launch has hundreds of thousands.
+class Trace {
+  public:
+    Trace() { text_ = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"; }
+    void name(unsigned process, unsigned thread, const std::string& what) {
+        add(Json{{"ph", "M"},
+                 {"pid", process},
+                 {"tid", thread},
+                 {"name", "thread_name"},
+                 {"args", {{"name", what}}}});
+    }
+    void slice(unsigned process, unsigned thread, const char* category, const std::string& what, Cycle at,
+               std::uint64_t length) {
+        add(Json{{"ph", "X"},
+                 {"pid", process},
+                 {"tid", thread},
+                 {"cat", category},
+                 {"name", what},
+                 {"ts", at},
+                 {"dur", length}});
+    }
+    std::string finish() {
+        text_ += "\n]}\n";
+        return std::move(text_);
+    }
+
+  private:
+    void add(const Json& event) {
+        if (!first_)
+            text_ += ",\n";
+        first_ = false;
+        text_ += event.dump();
+    }
+    std::string text_;
+    bool first_ = true;
+};
+
+} // namespace
+
+std::string to_json(const TimingReport& report, const Disassembly& disassembly) {
+    const TimingReport::Steady steady = report.steady();
+    const PipeCycles& pipes = report.simd[0];
+    std::array<std::uint64_t, stalls> total{};
+    for (const auto& [pc, profile] : report.profile)
+        for (unsigned n = 0; n < stalls; ++n)
+            total[n] += profile.stalled[n];
+    Json out{{"workgroup", report.workgroup},
+             {"cycles", report.cycles},
+             {"matrix_busy", {{"steady", steady.matrix_busy}, {"whole_loop", report.whole_loop()}}},
+             {"phase_cycles", steady.phase_cycles},
+             {"phases", steady.phases},
+             {"pipes",
+              {{"matrix", pipes.matrix},
+               {"packed", pipes.packed},
+               {"vector", pipes.vector},
+               {"lds", pipes.lds},
+               {"issue", pipes.issue},
+               {"scalar", pipes.scalar},
+               {"memory", pipes.memory}}},
+             {"stalls", stalls_of(total)}};
+    if (disassembly) {
+        Json list = Json::array();
+        for (const auto& [pc, profile] : report.profile)
+            list.push_back({{"pc", pc},
+                            {"text", disassembly(pc)},
+                            {"count", profile.count},
+                            {"busy", profile.busy},
+                            {"stalled", sum(profile.stalled)},
+                            {"stalls", stalls_of(profile.stalled)}});
+        out["instructions"] = std::move(list);
+    }
+    return out.dump();
+}
+
+std::string to_listing(const TimingReport& report, const Disassembly& disassembly) {
+    std::string out = "   count     waited  by           instruction\n";
+    for (const auto& [pc, profile] : report.profile) {
+        const auto most = std::max_element(profile.stalled.begin(), profile.stalled.end());
+        const char* reason =
+            *most == 0 ? "" : to_string(static_cast<Stall>(std::distance(profile.stalled.begin(), most)));
+        char line[96];
+        std::snprintf(line, sizeof line, "%8llu %10llu  %-12s ",
+                      static_cast<unsigned long long>(profile.count),
+                      static_cast<unsigned long long>(sum(profile.stalled)), reason);
+        out += line;
+        out += disassembly(pc);
+        out += '\n';
+    }
+    return out;
+}
+
+std::string to_perfetto(const TimingReport& report, const Disassembly& disassembly, Cycle begin, Cycle end) {
+    constexpr unsigned pipe_tracks = 1000; // thread numbers of the pipes, above those of the waves
+    Trace trace;
+    std::uint16_t waves = 0;
+    for (const Event& event : report.events)
+        waves = std::max<std::uint16_t>(waves, static_cast<std::uint16_t>(event.wave + 1));
+    for (unsigned wave = 0; wave < waves; ++wave)
+        trace.name(wave % 4, wave, "wave " + std::to_string(wave));
+    for (unsigned simd = 0; simd < 4; ++simd) {
+        trace.name(simd, pipe_tracks + 2 * simd, "matrix pipe");
+        trace.name(simd, pipe_tracks + 2 * simd + 1, "vector pipe");
+    }
+    trace.name(0, pipe_tracks + 8, "barriers");
+    std::map<std::uint32_t, std::string> texts;
+    for (const Event& event : report.events) {
+        if (event.issue < begin || event.issue >= end)
+            continue;
+        const unsigned simd = event.wave % 4;
+        std::string& text = texts[event.pc];
+        if (text.empty())
+            text = disassembly(event.pc);
+        if (event.stalled != 0)
+            trace.slice(simd, event.wave, "wait", std::string("wait: ") + to_string(event.stall),
+                        event.issue - event.stalled, event.stalled);
+        trace.slice(simd, event.wave, kind_name(event.kind), text, event.issue, 4);
+        if (event.kind == InstructionClass::matrix || event.kind == InstructionClass::packed_fp32)
+            trace.slice(simd, pipe_tracks + 2 * simd, kind_name(event.kind),
+                        "wave " + std::to_string(event.wave), event.issue, event.busy);
+        if (event.kind == InstructionClass::valu || event.kind == InstructionClass::transcendental)
+            trace.slice(simd, pipe_tracks + 2 * simd + 1, kind_name(event.kind),
+                        "wave " + std::to_string(event.wave), event.issue, event.busy);
+    }
+    for (const Cycle release : report.barriers)
+        if (release >= begin && release < end)
+            trace.slice(0, pipe_tracks + 8, "barrier", "barrier", release, 4);
+    return trace.finish();
+}
+
+} // namespace zyfa::sim::timing
