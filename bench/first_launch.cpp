@@ -13,7 +13,7 @@
 
 int main() {
     using Clock = std::chrono::steady_clock;
-    const auto ms = [last = Clock::now()]() mutable {
+    auto ms = [last = Clock::now()]() mutable {
         const Clock::time_point now = Clock::now();
         const double elapsed = std::chrono::duration<double, std::milli>(now - last).count();
         last = now;
