@@ -11,7 +11,8 @@ say() { printf 'build: %s\n' "$*"; }
 launcher=()
 command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 say "configuring $root/build"
-cmake -S "$root" -B "$root/build" -G Ninja "${launcher[@]}" "$@" >"$root/build/configure.log" 2>&1 || {
+cmake -S "$root" -B "$root/build" -G Ninja "${launcher[@]}" -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O2 -g1 -DNDEBUG" \
+    "$@" >"$root/build/configure.log" 2>&1 || {
     tail -n 30 "$root/build/configure.log" >&2
     exit 1
 }
