@@ -40,6 +40,11 @@ struct Tiles {
     }
 };
 
+/// A tile holds each value times this power of two. E4M3 is decoded as if it were FP16 with its exponent
+/// field: that leaves 2^-8, which the micro-kernel takes out of the sums again. Nothing is rounded by it.
+template <class Format>
+inline constexpr float tile_scale = Format::bits == 8 && Format::mantissa == 3 ? 0x1p-8f : 1.0f;
+
 #if defined(__AVX2__)
 /// Eight codes at once; each code's lowest bit is at bit `shift` of its word. Normal numbers by moving
 /// exponent and mantissa to float's place, subnormal ones (at most 8) by table: multiplying them into range,
@@ -96,22 +101,27 @@ struct EightCodes {
 ZYFA_SIM_INLINE __m256i load_words(const std::uint32_t* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
 }
-ZYFA_SIM_INLINE void store_doubles(double* low, double* high, __m256 floats) {
+/// Four values to each place, as the tile holds them.
+ZYFA_SIM_INLINE void store_halves(double* low, double* high, __m256 floats) {
     _mm256_storeu_pd(low, _mm256_cvtps_pd(_mm256_castps256_ps128(floats)));
     _mm256_storeu_pd(high, _mm256_cvtps_pd(_mm256_extractf128_ps(floats, 1)));
 }
+ZYFA_SIM_INLINE void store_halves(float* low, float* high, __m256 floats) {
+    _mm_storeu_ps(low, _mm256_castps256_ps128(floats));
+    _mm_storeu_ps(high, _mm256_extractf128_ps(floats, 1));
+}
 
 /// decode_operand for shapes of at least 8 rows.
-template <class Format, int W, int Blocks, int K, class KMap, int Tile, bool MayBeNan>
-void decode_operand_avx2(const std::uint32_t* regs, double* out) {
+template <class Format, int W, int Blocks, int K, class KMap, int Tile, bool MayBeNan, class Value>
+void decode_operand_avx2(const std::uint32_t* regs, Value* out) {
     constexpr int per_lane = K * W * Blocks / 64, bits = Format::bits;
     using At = Tiles<W, K, Tile>;
     for (int chunk = 0; chunk < 64 / W; ++chunk)
         for (int i = 0; i < W; i += 8) {
             const std::uint32_t* lane = regs + chunk * W + i;
             const int block = chunk % Blocks, group = chunk / Blocks;
-            double* const low = out + At::at(block, i, 0);
-            double* const high = out + At::at(block, i + 4, 0);
+            Value* const low = out + At::at(block, i, 0);
+            Value* const high = out + At::at(block, i + 4, 0);
             if constexpr (bits == 16) {
             // A pair of elements to a word: low halves in the low words of each 128-bit half, high ones
             // above.
@@ -120,20 +130,38 @@ void decode_operand_avx2(const std::uint32_t* regs, double* out) {
                     const __m256i word = load_words(lane + e / 2 * 64);
                     const int k0 = KMap::k(group, e) * Tile, k1 = KMap::k(group, e + 1) * Tile;
                     if constexpr (Format::mantissa == 7) {
-                        store_doubles(low + k0, high + k0, _mm256_castsi256_ps(_mm256_slli_epi32(word, 16)));
-                        store_doubles(
-                            low + k1, high + k1,
-                            _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_srli_epi32(word, 16), 16)));
+                        store_halves(low + k0, high + k0, _mm256_castsi256_ps(_mm256_slli_epi32(word, 16)));
+                        store_halves(low + k1, high + k1,
+                                     _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_srli_epi32(word, 16), 16)));
                     } else {
                         const __m256i halves = _mm256_packus_epi32(
                             _mm256_and_si256(word, _mm256_set1_epi32(0xFFFF)), _mm256_srli_epi32(word, 16));
-                        store_doubles(low + k0, low + k1, _mm256_cvtph_ps(_mm256_castsi256_si128(halves)));
-                        store_doubles(high + k0, high + k1,
-                                      _mm256_cvtph_ps(_mm256_extracti128_si256(halves, 1)));
+                        store_halves(low + k0, low + k1, _mm256_cvtph_ps(_mm256_castsi256_si128(halves)));
+                        store_halves(high + k0, high + k1,
+                                     _mm256_cvtph_ps(_mm256_extracti128_si256(halves, 1)));
                     }
+                }
+            } else if constexpr (bits == 8 && !MayBeNan) {
+                // Two elements at once, as FP16 numbers: the code in the upper byte, E4M3's magnitude one bit
+                // down.
+                const __m256i first_two =
+                    _mm256_setr_epi8(-1, 0, -1, 4, -1, 8, -1, 12, -1, 1, -1, 5, -1, 9, -1, 13, -1, 0, -1, 4,
+                                     -1, 8, -1, 12, -1, 1, -1, 5, -1, 9, -1, 13);
+                const __m256i last_two = _mm256_add_epi8(first_two, _mm256_set1_epi16(0x0200));
+#pragma GCC unroll 16
+                for (int e = 0; e < per_lane; e += 2) {
+                    const int k0 = KMap::k(group, e) * Tile, k1 = KMap::k(group, e + 1) * Tile;
+                    __m256i halves =
+                        _mm256_shuffle_epi8(load_words(lane + e / 4 * 64), e % 4 ? last_two : first_two);
+                    if constexpr (Format::mantissa == 3)
+                        halves = _mm256_and_si256(_mm256_srai_epi16(halves, 1),
+                                                  _mm256_set1_epi16(static_cast<short>(0xBF80)));
+                    store_halves(low + k0, low + k1, _mm256_cvtph_ps(_mm256_castsi256_si128(halves)));
+                    store_halves(high + k0, high + k1, _mm256_cvtph_ps(_mm256_extracti128_si256(halves, 1)));
                 }
             } else {
                 const EightCodes<Format> codes;
+                const __m256 factor = _mm256_set1_ps(tile_scale<Format>);
 #pragma GCC unroll 32
                 for (int e = 0; e < per_lane; ++e) {
                     const int bit = e * bits, shift = bit % 32, k = KMap::k(group, e) * Tile;
@@ -142,17 +170,19 @@ void decode_operand_avx2(const std::uint32_t* regs, double* out) {
                         word = _mm256_or_si256(
                             _mm256_srli_epi32(word, shift),
                             _mm256_slli_epi32(load_words(lane + (bit / 32 + 1) * 64), 32 - shift));
-                    store_doubles(low + k, high + k,
-                                  codes.template to_floats<MayBeNan>(word, shift + bits > 32 ? 0 : shift));
+                    const __m256 value =
+                        codes.template to_floats<MayBeNan>(word, shift + bits > 32 ? 0 : shift);
+                    store_halves(low + k, high + k,
+                                 tile_scale<Format> == 1 ? value : _mm256_mul_ps(value, factor));
                 }
             }
         }
 }
 #endif
 
-/// Decodes an A (or B) operand; E elements a lane.
-template <class Format, int W, int Blocks, int K, class KMap, int Tile>
-void decode_operand(const std::uint32_t* regs, double* out) {
+/// Decodes an A (or B) operand to doubles or, where the micro-kernel widens them itself, to floats.
+template <class Format, int W, int Blocks, int K, class KMap, int Tile, class Value>
+void decode_operand(const std::uint32_t* regs, Value* out) {
     constexpr int groups = 64 / (W * Blocks), per_lane = K / groups, bits = Format::bits;
     using At = Tiles<W, K, Tile>;
 #if defined(__AVX2__)
@@ -170,7 +200,7 @@ void decode_operand(const std::uint32_t* regs, double* out) {
             for (int i = 0; i < W; ++i) {
                 const std::uint32_t code = element<bits>(regs, e, chunk * W + i) & mask;
                 out[At::at(chunk % Blocks, i, KMap::k(chunk / Blocks, e))] =
-                    static_cast<double>(Format::to_float(code));
+                    static_cast<Value>(Format::to_float(code) * tile_scale<Format>);
             }
 }
 

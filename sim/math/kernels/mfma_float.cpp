@@ -27,12 +27,12 @@ struct Tile {
     }
     /// Adds sum over k of a[k][r] * b[k][column].
     template <int K>
-    ZYFA_SIM_INLINE void add_dot(const double* a, const double* b) {
+    ZYFA_SIM_INLINE void add_dot(const double* a, const float* b) {
         for (int k = 0; k < K; ++k) {
             V column[vectors];
 #pragma GCC unroll 2
             for (int j = 0; j < vectors; ++j)
-                column[j] = V::load(b + k * columns + j * width);
+                column[j] = V::from_floats(b + k * columns + j * width);
 #pragma GCC unroll 4
             for (int r = 0; r < 4; ++r) {
                 const V x = V::broadcast(a[k * 4 + r]);
@@ -42,32 +42,35 @@ struct Tile {
             }
         }
     }
-    /// Adds scale * other, the scale being a power of two or NaN: row_scale[r] * column_scale[column].
-    ZYFA_SIM_INLINE void add_scaled(const Tile& other, const double* row_scale, const double* column_scale) {
+    /// Adds scale * other, the scale being a power of two or NaN: factor * row_scale[r] *
+    /// column_scale[column].
+    ZYFA_SIM_INLINE void add_scaled(const Tile& other, double factor, const double* row_scale,
+                                    const double* column_scale) {
 #pragma GCC unroll 4
         for (int r = 0; r < 4; ++r)
 #pragma GCC unroll 2
             for (int j = 0; j < vectors; ++j) {
-                const V scale = V::broadcast(row_scale[r]) * V::load(column_scale + j * width);
+                const V scale = V::broadcast(factor * row_scale[r]) * V::load(column_scale + j * width);
                 sum[r][j] = sum[r][j] + other.sum[r][j] * scale;
             }
     }
-    ZYFA_SIM_INLINE void add(const Tile& other) {
+    ZYFA_SIM_INLINE void add(const Tile& other, double factor) {
 #pragma GCC unroll 4
         for (int r = 0; r < 4; ++r)
 #pragma GCC unroll 2
             for (int j = 0; j < vectors; ++j)
-                sum[r][j] = sum[r][j] + other.sum[r][j];
+                sum[r][j] = sum[r][j] + other.sum[r][j] * V::broadcast(factor);
     }
-    /// Adds C, rounds and stores; `word` is the place of row 0, column 0 in C and D.
-    ZYFA_SIM_INLINE void store(const MfmaCall& call, int word) const {
+    /// Adds C, rounds and stores; `word` is the place of row 0, column 0 in C and D. The sums times factor, a
+    /// power of two, are what is stored.
+    ZYFA_SIM_INLINE void store(const MfmaCall& call, int word, double factor) const {
 #pragma GCC unroll 4
         for (int r = 0; r < 4; ++r)
 #pragma GCC unroll 2
             for (int j = 0; j < vectors; ++j) {
                 const int at = word + r * 64 + j * width;
-                const V c = call.c ? V::from_floats(call.c + at) : V::broadcast(float_of(call.c_constant));
-                (sum[r][j] + c).to_floats(call.d + at);
+                const V c = call.c ? V::from_bits(call.c + at) : V::broadcast(float_of(call.c_constant));
+                (factor == 1.0 ? sum[r][j] + c : sum[r][j] * V::broadcast(factor) + c).to_floats(call.d + at);
             }
     }
 };
@@ -77,9 +80,11 @@ void dense(const MfmaCall& call) {
     using T = Tile<W>;
     using At = Accumulator<W>;
     using Ks = Contiguous<K * W * Blocks / 64>;
-    alignas(64) double a[Blocks * K * W], b[Blocks * K * W];
+    alignas(64) double a[Blocks * K * W];
+    alignas(64) float b[Blocks * K * W];
     decode_operand<FormatA, W, Blocks, K, Ks, 4>(call.a, a);
     decode_operand<FormatB, W, Blocks, K, Ks, T::columns>(call.b, b);
+    constexpr double factor = 1.0 / (static_cast<double>(tile_scale<FormatA>) * tile_scale<FormatB>);
     for (int block = 0; block < Blocks; ++block)
         for (int column = 0; column < W; column += T::columns)
             for (int row = 0; row < W; row += 4) {
@@ -87,13 +92,13 @@ void dense(const MfmaCall& call) {
                 tile.clear();
                 tile.template add_dot<K>(a + Tiles<W, K, 4>::at(block, row, 0),
                                          b + Tiles<W, K, T::columns>::at(block, column, 0));
-                tile.store(call, At::reg(block, row / 4) * 64 + At::lane(block, row / 4) + column);
+                tile.store(call, At::reg(block, row / 4) * 64 + At::lane(block, row / 4) + column, factor);
             }
 }
 
 /// Decodes an f8f6f4 operand by its format selector (cbsz for A, blgp for B).
-template <int W, int K, int Columns>
-void decode_f8f6f4(unsigned format, const std::uint32_t* regs, double* out) {
+template <int W, int K, int Columns, class Value>
+void decode_f8f6f4(unsigned format, const std::uint32_t* regs, Value* out) {
     switch (format) {
     case 0:
         return decode_operand<E4M3, W, 1, K, Chunked<64 / W>, Columns>(regs, out);
@@ -118,9 +123,12 @@ template <int W, int K, bool Scaled>
 void f8f6f4(const MfmaCall& call) {
     using T = Tile<W>;
     using At = Accumulator<W>;
-    alignas(64) double a[K * W], b[K * W], scale_a[lanes], scale_b[lanes];
+    alignas(64) double a[K * W], scale_a[lanes], scale_b[lanes];
+    alignas(64) float b[K * W];
     decode_f8f6f4<W, K, 4>(call.cbsz, call.a, a);
     decode_f8f6f4<W, K, T::columns>(call.blgp, call.b, b);
+    const double factor =
+        (call.cbsz == 0 ? 1.0 / tile_scale<E4M3> : 1.0) * (call.blgp == 0 ? 1.0 / tile_scale<E4M3> : 1.0);
     if constexpr (Scaled) {
         decode_scale(call.scale_a, call.scale_byte_a, scale_a);
         decode_scale(call.scale_b, call.scale_byte_b, scale_b);
@@ -135,11 +143,11 @@ void f8f6f4(const MfmaCall& call) {
                 tile.template add_dot<32>(a + Tiles<W, K, 4>::at(0, row, 32 * block),
                                           b + Tiles<W, K, T::columns>::at(0, column, 32 * block));
                 if constexpr (Scaled)
-                    total.add_scaled(tile, scale_a + block * W + row, scale_b + block * W + column);
+                    total.add_scaled(tile, factor, scale_a + block * W + row, scale_b + block * W + column);
                 else
-                    total.add(tile);
+                    total.add(tile, factor);
             }
-            total.store(call, At::reg(0, row / 4) * 64 + At::lane(0, row / 4) + column);
+            total.store(call, At::reg(0, row / 4) * 64 + At::lane(0, row / 4) + column, 1.0);
         }
 }
 

@@ -37,7 +37,13 @@ struct Doubles {
             r.v[i] = x;
         return r;
     }
-    static ZYFA_SIM_INLINE Doubles from_floats(const std::uint32_t* p) {
+    static ZYFA_SIM_INLINE Doubles from_floats(const float* p) {
+        Doubles r;
+        for (int i = 0; i < Width; ++i)
+            r.v[i] = static_cast<double>(p[i]);
+        return r;
+    }
+    static ZYFA_SIM_INLINE Doubles from_bits(const std::uint32_t* p) {
         Doubles r;
         for (int i = 0; i < Width; ++i)
             r.v[i] = static_cast<double>(float_of(p[i]));
@@ -70,7 +76,8 @@ struct Doubles<4> {
 
     static ZYFA_SIM_INLINE Doubles load(const double* p) { return {_mm256_loadu_pd(p)}; }
     static ZYFA_SIM_INLINE Doubles broadcast(double x) { return {_mm256_set1_pd(x)}; }
-    static ZYFA_SIM_INLINE Doubles from_floats(const std::uint32_t* p) {
+    static ZYFA_SIM_INLINE Doubles from_floats(const float* p) { return {_mm256_cvtps_pd(_mm_loadu_ps(p))}; }
+    static ZYFA_SIM_INLINE Doubles from_bits(const std::uint32_t* p) {
         return {_mm256_cvtps_pd(_mm_castsi128_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))))};
     }
     ZYFA_SIM_INLINE void to_floats(std::uint32_t* p) const {
@@ -94,7 +101,10 @@ struct Doubles<8> {
 
     static ZYFA_SIM_INLINE Doubles load(const double* p) { return {_mm512_loadu_pd(p)}; }
     static ZYFA_SIM_INLINE Doubles broadcast(double x) { return {_mm512_set1_pd(x)}; }
-    static ZYFA_SIM_INLINE Doubles from_floats(const std::uint32_t* p) {
+    static ZYFA_SIM_INLINE Doubles from_floats(const float* p) {
+        return {_mm512_cvtps_pd(_mm256_loadu_ps(p))};
+    }
+    static ZYFA_SIM_INLINE Doubles from_bits(const std::uint32_t* p) {
         return {
             _mm512_cvtps_pd(_mm256_castsi256_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))))};
     }
