@@ -47,14 +47,23 @@ std::vector<fs::path> own_folders() {
     return folders;
 }
 
+/// ROCm 7, ROCm 6, and what builds of PyTorch call it.
+constexpr const char* sonames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"};
+
+bool is_loaded(const char* soname) {
+    void* handle = dlopen(soname, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle)
+        dlclose(handle);
+    return handle != nullptr;
+}
+
 std::vector<Candidate> gpu_candidates() {
     std::vector<Candidate> candidates;
-    for (const char* name : {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"})
+    for (const char* name : sonames)
         candidates.push_back({name, true});
-    for (const char* name :
-         {"/opt/rocm/lib/libamdhip64.so.7", "/opt/rocm/lib/libamdhip64.so.6", "/opt/rocm/lib/libamdhip64.so",
-          "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"})
-        candidates.push_back({name});
+    for (const std::string folder : {"/opt/rocm/lib/", ""})
+        for (const char* name : sonames)
+            candidates.push_back({folder + name});
 #ifdef ZYFA_ROCM_LIBRARY_DIR
     candidates.push_back({ZYFA_ROCM_LIBRARY_DIR "/libamdhip64.so.7"});
 #endif
@@ -83,13 +92,15 @@ std::vector<Candidate> simulator_candidates() {
     return candidates;
 }
 
+const char* const not_loaded = "not loaded in this process";
+
 /// Tries one; says why not.
 std::string try_library(const Candidate& candidate, Wanted wanted, bool named, LoadedLibrary& result) {
     void* handle =
         dlopen(candidate.name.c_str(), RTLD_NOW | RTLD_LOCAL | (candidate.loaded_only ? RTLD_NOLOAD : 0));
     if (!handle) {
         const char* why = dlerror();
-        return candidate.loaded_only ? "not loaded in this process" : why ? why : "cannot be loaded";
+        return candidate.loaded_only ? not_loaded : why ? why : "cannot be loaded";
     }
     LoadedLibrary found;
     found.handle = handle;
@@ -109,11 +120,15 @@ std::string try_library(const Candidate& candidate, Wanted wanted, bool named, L
 
 LoadedLibrary load_hip_library(Wanted wanted, const std::string& path, std::vector<std::string>& notes) {
     LoadedLibrary result;
+    if (path.empty() && std::none_of(std::begin(sonames), std::end(sonames), is_loaded))
+        notes.push_back("this process: has no libamdhip64 loaded");
     const std::vector<Candidate> candidates = !path.empty()           ? std::vector<Candidate>{{path}}
                                               : wanted == Wanted::gpu ? gpu_candidates()
                                                                       : simulator_candidates();
     for (const Candidate& candidate : candidates) {
         const std::string why_not = try_library(candidate, wanted, !path.empty(), result);
+        if (why_not == not_loaded)
+            continue; // said once, above
         if (why_not.empty()) {
             notes.push_back(candidate.name + ": taken" +
                             (result.path != candidate.name ? " (" + result.path + ")" : ""));

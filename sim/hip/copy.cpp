@@ -117,6 +117,8 @@ std::uint64_t driver_pointer(hipMemoryType type, const void* host, const void* d
     }
 }
 
+} // namespace
+
 CopyOperation driver_copy(const hip_Memcpy2D& p) {
     CopyOperation copy;
     copy.width = p.WidthInBytes;
@@ -145,6 +147,8 @@ CopyOperation driver_copy(const HIP_MEMCPY3D& p) {
                p.dstY * copy.dst_pitch + p.dstXInBytes;
     return copy;
 }
+
+namespace {
 
 hipError_t linear(const char* function, void* dst, const void* src, std::size_t bytes, hipMemcpyKind kind,
                   hipStream_t stream, Wait wait) {

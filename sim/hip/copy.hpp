@@ -13,6 +13,8 @@ CopyOperation linear_copy(void* dst, const void* src, std::size_t bytes);
 CopyOperation pitched_copy(void* dst, std::size_t dst_pitch, const void* src, std::size_t src_pitch,
                            std::size_t width, std::size_t height);
 CopyOperation box_copy(const hipMemcpy3DParms& parameters);
+CopyOperation driver_copy(const hip_Memcpy2D& parameters);
+CopyOperation driver_copy(const HIP_MEMCPY3D& parameters);
 
 bool empty(const CopyOperation& copy);
 

@@ -147,11 +147,6 @@ hipError_t finish(const char* function, hipError_t status, const std::string& wh
     return status;
 }
 
-ThreadState& thread_state() noexcept {
-    thread_local ThreadState state;
-    return state;
-}
-
 } // namespace zyfa::sim::hip
 
 using namespace zyfa::sim::hip;

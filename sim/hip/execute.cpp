@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "sim/hip/module.hpp"
+#include "sim/hip/pointers.hpp"
 #include "sim/hip/process.hpp"
 
 namespace zyfa::sim::hip {
@@ -52,6 +53,47 @@ std::uint64_t extent(std::uint64_t row, std::uint64_t height, std::uint64_t dept
     return (depth - 1) * slice + (height - 1) * pitch + row;
 }
 
+/// What grid synchronisation of a cooperative launch works on (ROCm device libraries: mg_info of
+/// ockl/src/cg.cl).
+struct GridSync {
+    std::uint64_t multi_grid = 0;
+    std::uint32_t grid_id = 0, grids = 1;
+    std::uint64_t previous_work_items = 0, all_work_items = 0;
+    std::uint32_t arrived[2] = {};
+    std::uint32_t workgroups = 0;
+};
+
+/// Fresh GridSync in device memory for one cooperative launch, its address in the hidden argument.
+class GridSyncMemory {
+  public:
+    GridSyncMemory(Device& device, const KernelOperation& kernel, std::vector<std::byte>& kernarg) {
+        if (!kernel.cooperative)
+            return;
+        for (const KernelArgument& argument : kernel.function->kernel->arguments) {
+            if (argument.value_kind != "hidden_multigrid_sync_arg")
+                continue;
+            GridSync sync;
+            sync.workgroups = kernel.grid[0] * kernel.grid[1] * kernel.grid[2];
+            sync.all_work_items = static_cast<std::uint64_t>(sync.workgroups) * kernel.block[0] *
+                                  kernel.block[1] * kernel.block[2];
+            address_ = Process::get().memory.allocate(sizeof sync, AllocationKind::kernarg, device.ordinal);
+            if (address_ == 0)
+                throw DeviceFault{hipErrorOutOfMemory, "no memory for a cooperative launch"};
+            std::memcpy(reinterpret_cast<void*>(address_), &sync, sizeof sync);
+            std::memcpy(kernarg.data() + argument.offset, &address_, sizeof address_);
+        }
+    }
+    ~GridSyncMemory() {
+        if (address_ != 0)
+            Process::get().memory.release(address_);
+    }
+    GridSyncMemory(const GridSyncMemory&) = delete;
+    GridSyncMemory& operator=(const GridSyncMemory&) = delete;
+
+  private:
+    std::uint64_t address_ = 0;
+};
+
 struct Executor {
     Device& device;
 
@@ -71,7 +113,9 @@ struct Executor {
         launch.grid = kernel.grid;
         launch.block = kernel.block;
         launch.dynamic_lds = kernel.dynamic_lds;
-        launch.kernarg = kernel.kernarg;
+        std::vector<std::byte> kernarg = kernel.kernarg;
+        const GridSyncMemory grid_sync(device, kernel, kernarg);
+        launch.kernarg = kernarg;
         const LaunchResult result = device.engine().run(launch);
         {
             std::lock_guard lock(Process::get().scheduler.mutex);
@@ -85,7 +129,8 @@ struct Executor {
             const hipError_t code = address                                  ? hipErrorIllegalAddress
                                     : kind.find("hang") != std::string::npos ? hipErrorLaunchTimeOut
                                                                              : hipErrorLaunchFailure;
-            throw DeviceFault{code, kind + ": " + result.fault->text};
+            const std::string& text = result.fault->text;
+            throw DeviceFault{code, text.starts_with(kind) ? text : kind + ": " + text};
         }
         return {device.options().launch_overhead + result.seconds, Cost::Unit::compute};
     }
@@ -148,8 +193,11 @@ struct Executor {
 
     Cost operator()(const WaitValueOperation&) const { return {}; } // ready() held
 
-    Cost operator()(const FreeOperation& release) const {
-        Process::get().memory.release(release.address);
+    Cost operator()(const AllocateOperation&) const { return {}; }
+
+    Cost operator()(const FreeOperation& operation) const {
+        if (!operation.memory)
+            release_now(operation.address);
         return {};
     }
 };

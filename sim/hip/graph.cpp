@@ -12,8 +12,30 @@
 namespace zyfa::sim::hip {
 namespace {
 
-std::unordered_set<const void*>& live_nodes() {
-    static auto* nodes = new std::unordered_set<const void*>;
+/// Handles of nodes that exist. Its own mutex: graphs are let go without graph_mutex, as the destructors of
+/// user objects may call HIP.
+class LiveNodes {
+  public:
+    void insert(const GraphNode* node) {
+        std::lock_guard lock(mutex_);
+        nodes_.insert(node);
+    }
+    void erase(const GraphNode* node) {
+        std::lock_guard lock(mutex_);
+        nodes_.erase(node);
+    }
+    bool contains(const void* handle) {
+        std::lock_guard lock(mutex_);
+        return nodes_.contains(handle);
+    }
+
+  private:
+    std::mutex mutex_;
+    std::unordered_set<const void*> nodes_;
+};
+
+LiveNodes& live_nodes() {
+    static auto* nodes = new LiveNodes;
     return *nodes;
 }
 
@@ -57,6 +79,7 @@ GraphNode* Graph::find(std::uint64_t id) const {
 
 GraphPtr Graph::clone() const {
     auto copy = std::make_shared<Graph>();
+    copy->user_objects = user_objects;
     std::map<const GraphNode*, GraphNode*> twin;
     for (const auto& node : nodes) {
         GraphNode& made = copy->add(node->type, node->operation, {});
@@ -105,6 +128,7 @@ hipGraphNodeType node_type(const Operation& operation) {
         hipGraphNodeType operator()(const WaitOperation&) { return hipGraphNodeTypeWaitEvent; }
         hipGraphNodeType operator()(const WriteValueOperation&) { return hipGraphNodeTypeBatchMemOp; }
         hipGraphNodeType operator()(const WaitValueOperation&) { return hipGraphNodeTypeBatchMemOp; }
+        hipGraphNodeType operator()(const AllocateOperation&) { return hipGraphNodeTypeMemAlloc; }
         hipGraphNodeType operator()(const FreeOperation&) { return hipGraphNodeTypeMemFree; }
     };
     return std::visit(Visitor{}, operation);

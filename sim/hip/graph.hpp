@@ -32,7 +32,8 @@ struct GraphNode {
 
 struct Graph {
     ~Graph();
-    std::vector<std::unique_ptr<GraphNode>> nodes; ///< in order of creation
+    std::vector<std::unique_ptr<GraphNode>> nodes;         ///< in order of creation
+    std::vector<std::shared_ptr<const void>> user_objects; ///< hipGraphRetainUserObject; shared by clones
 
     GraphNode& add(hipGraphNodeType type, Operation operation, std::vector<GraphNode*> after);
     void remove(GraphNode& node);

@@ -8,6 +8,7 @@
 #include "sim/hip/graph.hpp"
 #include "sim/hip/launch.hpp"
 #include "sim/hip/pointers.hpp"
+#include "sim/hip/pool.hpp"
 #include "sim/hip/process.hpp"
 
 using namespace zyfa::sim::hip;
@@ -212,7 +213,25 @@ void set_wait(GraphNode& node, hipEvent_t event) {
     node.type = hipGraphNodeTypeWaitEvent;
 }
 
-void set_any(GraphNode& node, const hipGraphNodeParams* p) {
+void set_allocation(GraphNode& node, hipMemAllocNodeParams* p) {
+    require(p && p->bytesize, hipErrorInvalidValue, "null parameters or no bytes");
+    require(p->poolProps.allocType == hipMemAllocationTypePinned &&
+                p->poolProps.location.type == hipMemLocationTypeDevice,
+            hipErrorInvalidValue, "allocation type or location");
+    const auto memory =
+        make_graph_memory(p->bytesize, Process::get().device(p->poolProps.location.id).ordinal);
+    p->dptr = reinterpret_cast<void*>(memory->address);
+    node.operation = AllocateOperation{memory};
+    node.type = hipGraphNodeTypeMemAlloc;
+}
+
+void set_free(GraphNode& node, void* pointer) {
+    require(locate(address_of(pointer), 1).on_device(), hipErrorInvalidValue, "not device memory");
+    node.operation = FreeOperation{address_of(pointer), find_graph_memory(address_of(pointer))};
+    node.type = hipGraphNodeTypeMemFree;
+}
+
+void set_any(GraphNode& node, hipGraphNodeParams* p) {
     require(p != nullptr, hipErrorInvalidValue, "null parameters");
     switch (p->type) {
     case hipGraphNodeTypeKernel:
@@ -229,6 +248,10 @@ void set_any(GraphNode& node, const hipGraphNodeParams* p) {
         return set_wait(node, p->eventWait.event);
     case hipGraphNodeTypeEventRecord:
         return set_record(node, p->eventRecord.event);
+    case hipGraphNodeTypeMemAlloc:
+        return set_allocation(node, &p->alloc);
+    case hipGraphNodeTypeMemFree:
+        return set_free(node, p->free.dptr);
     case hipGraphNodeTypeEmpty:
         node.type = hipGraphNodeTypeEmpty;
         return;
@@ -332,9 +355,10 @@ hipError_t hipGraphCreate(hipGraph_t* graph, unsigned int flags) {
 }
 hipError_t hipGraphDestroy(hipGraph_t graph) {
     return api("hipGraphDestroy", [&] {
+        GraphPtr removed; // let go after the lock
         const auto lock = lock_graphs();
         resolve_graph(graph);
-        Process::get().graphs.remove(graph);
+        removed = Process::get().graphs.remove(graph);
     });
 }
 hipError_t hipGraphClone(hipGraph_t* clone, hipGraph_t graph) {
@@ -434,6 +458,30 @@ hipError_t hipGraphAddEventWaitNode(hipGraphNode_t* node, hipGraph_t graph,
                                     const hipGraphNode_t* dependencies, size_t count, hipEvent_t event) {
     return add_node("hipGraphAddEventWaitNode", node, graph, dependencies, count,
                     [&](GraphNode& made) { set_wait(made, event); });
+}
+hipError_t hipGraphAddMemAllocNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies,
+                                   size_t count, hipMemAllocNodeParams* p) {
+    return add_node("hipGraphAddMemAllocNode", node, graph, dependencies, count,
+                    [&](GraphNode& made) { set_allocation(made, p); });
+}
+hipError_t hipGraphAddMemFreeNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies,
+                                  size_t count, void* pointer) {
+    return add_node("hipGraphAddMemFreeNode", node, graph, dependencies, count,
+                    [&](GraphNode& made) { set_free(made, pointer); });
+}
+hipError_t hipDrvGraphAddMemFreeNode(hipGraphNode_t* node, hipGraph_t graph,
+                                     const hipGraphNode_t* dependencies, size_t count,
+                                     hipDeviceptr_t pointer) {
+    return add_node("hipDrvGraphAddMemFreeNode", node, graph, dependencies, count,
+                    [&](GraphNode& made) { set_free(made, pointer); });
+}
+hipError_t hipDrvGraphAddMemcpyNode(hipGraphNode_t* node, hipGraph_t graph,
+                                    const hipGraphNode_t* dependencies, size_t count, const HIP_MEMCPY3D* p,
+                                    hipCtx_t) {
+    return add_node("hipDrvGraphAddMemcpyNode", node, graph, dependencies, count, [&](GraphNode& made) {
+        require(p != nullptr, hipErrorInvalidValue, "null parameters");
+        set_copy(made, driver_copy(*p), hipMemcpyDefault);
+    });
 }
 hipError_t hipGraphAddNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies,
                            size_t count, hipGraphNodeParams* p) {
@@ -576,6 +624,46 @@ hipError_t hipGraphExecMemsetNodeSetParams(hipGraphExec_t exec, hipGraphNode_t n
     return change_exec_node("hipGraphExecMemsetNodeSetParams", hipGraphNodeTypeMemset, exec, node,
                             [&](GraphNode& n) { set_fill(n, p); });
 }
+hipError_t hipDrvGraphMemcpyNodeSetParams(hipGraphNode_t node, const HIP_MEMCPY3D* p) {
+    return change_node("hipDrvGraphMemcpyNodeSetParams", hipGraphNodeTypeMemcpy, node, [&](GraphNode& n) {
+        require(p != nullptr, hipErrorInvalidValue, "null parameters");
+        set_copy(n, driver_copy(*p), hipMemcpyDefault);
+    });
+}
+hipError_t hipDrvGraphExecMemcpyNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, const HIP_MEMCPY3D* p,
+                                              hipCtx_t) {
+    return change_exec_node("hipDrvGraphExecMemcpyNodeSetParams", hipGraphNodeTypeMemcpy, exec, node,
+                            [&](GraphNode& n) {
+                                require(p != nullptr, hipErrorInvalidValue, "null parameters");
+                                set_copy(n, driver_copy(*p), hipMemcpyDefault);
+                            });
+}
+hipError_t hipGraphMemAllocNodeGetParams(hipGraphNode_t node, hipMemAllocNodeParams* p) {
+    return change_node("hipGraphMemAllocNodeGetParams", hipGraphNodeTypeMemAlloc, node, [&](GraphNode& n) {
+        require(p != nullptr, hipErrorInvalidValue, "null result pointer");
+        const auto& memory = *std::get<AllocateOperation>(n.operation).memory;
+        *p = {};
+        p->poolProps.allocType = hipMemAllocationTypePinned;
+        p->poolProps.location = {hipMemLocationTypeDevice, memory.device};
+        p->bytesize = memory.size;
+        p->dptr = reinterpret_cast<void*>(memory.address);
+    });
+}
+hipError_t hipGraphMemFreeNodeGetParams(hipGraphNode_t node, void* result) {
+    return change_node("hipGraphMemFreeNodeGetParams", hipGraphNodeTypeMemFree, node, [&](GraphNode& n) {
+        require(result != nullptr, hipErrorInvalidValue, "null result pointer");
+        *static_cast<void**>(result) = reinterpret_cast<void*>(std::get<FreeOperation>(n.operation).address);
+    });
+}
+hipError_t hipGraphKernelNodeCopyAttributes(hipGraphNode_t source, hipGraphNode_t target) {
+    return api("hipGraphKernelNodeCopyAttributes", [&] {
+        const auto lock = lock_graphs();
+        const auto* from = std::get_if<KernelOperation>(&resolve_node(source).operation);
+        auto* to = std::get_if<KernelOperation>(&resolve_node(target).operation);
+        require(from && to, hipErrorInvalidValue, "not kernel nodes");
+        to->cooperative = from->cooperative;
+    });
+}
 hipError_t hipDrvGraphExecMemsetNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node,
                                               const hipMemsetParams* p, hipCtx_t) {
     return hipGraphExecMemsetNodeSetParams(exec, node, p);
@@ -697,9 +785,10 @@ hipError_t hipGraphInstantiateWithParams(hipGraphExec_t* exec, hipGraph_t graph,
 }
 hipError_t hipGraphExecDestroy(hipGraphExec_t exec) {
     return api("hipGraphExecDestroy", [&] {
+        std::shared_ptr<GraphExec> removed; // let go after the lock
         const auto lock = lock_graphs();
         resolve_exec(exec);
-        Process::get().graph_execs.remove(exec);
+        removed = Process::get().graph_execs.remove(exec);
     });
 }
 hipError_t hipGraphExecGetFlags(hipGraphExec_t exec, unsigned long long* flags) {

@@ -5,6 +5,7 @@
 
 #include "sim/hip/graph.hpp"
 #include "sim/hip/pointers.hpp"
+#include "sim/hip/pool.hpp"
 #include "sim/hip/process.hpp"
 
 namespace zyfa::sim::hip {
@@ -94,8 +95,20 @@ void release(void* pointer) {
     } catch (const Failure&) {
         // A faulted device runs nothing any more; the memory is the caller's to free.
     }
-    forget(address_of(pointer));
-    process.memory.release(address_of(pointer));
+    release_now(address_of(pointer));
+}
+
+void release_now(std::uint64_t address) {
+    Memory& memory = Process::get().memory;
+    const Allocation* allocation = memory.find(address);
+    if (!allocation || allocation->address != address)
+        return;
+    const std::uint64_t bytes = allocation->size;
+    const PointerNotes notes = notes_of(address);
+    forget(address);
+    memory.release(address);
+    if (notes.pool)
+        notes.pool->given_back(bytes);
 }
 
 } // namespace zyfa::sim::hip
@@ -331,7 +344,7 @@ void pointer_attribute(void* data, hipPointer_attribute attribute, const void* p
     case HIP_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         return answer<int>(data, hipMemAccessFlagsProtReadWrite);
     case HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-        return answer<void*>(data, notes.pool);
+        return answer<void*>(data, notes.pool.get());
     default:
         fail(hipErrorInvalidValue, "attribute");
     }

@@ -15,6 +15,7 @@ namespace zyfa::sim::hip {
 struct Function;
 class Event;
 class Device;
+struct GraphMemory;
 
 struct KernelOperation {
     std::shared_ptr<const Function> function;
@@ -66,14 +67,21 @@ struct WaitValueOperation {
     unsigned bytes = 4, condition = 0; ///< hipStreamWaitValueGte ...
 };
 
-/// Stream-ordered free: runs when the work before it has ended.
-struct FreeOperation {
-    std::uint64_t address = 0;
+/// Memory that a graph allocates: its address is fixed when the node is made, and it lives as long as a copy
+/// of the node does. Running the node does nothing.
+struct AllocateOperation {
+    std::shared_ptr<GraphMemory> memory;
 };
 
-using Operation =
-    std::variant<EmptyOperation, KernelOperation, CopyOperation, FillOperation, HostOperation,
-                 RecordOperation, WaitOperation, WriteValueOperation, WaitValueOperation, FreeOperation>;
+/// Stream-ordered free: runs when the work before it has ended. Of a graph's own memory: does nothing.
+struct FreeOperation {
+    std::uint64_t address = 0;
+    std::shared_ptr<GraphMemory> memory;
+};
+
+using Operation = std::variant<EmptyOperation, KernelOperation, CopyOperation, FillOperation, HostOperation,
+                               RecordOperation, WaitOperation, WriteValueOperation, WaitValueOperation,
+                               AllocateOperation, FreeOperation>;
 
 /// Modelled duration and which unit of the device it occupies.
 struct Cost {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 
 #include "sim/engine.hpp"
 
@@ -14,12 +14,15 @@ inline std::uint64_t address_of(const void* pointer) {
     return reinterpret_cast<std::uint64_t>(pointer);
 }
 
+struct Pool;
+
 /// Beyond the engine's Allocation.
 struct PointerNotes {
     unsigned flags = 0;      ///< of hipHostMalloc, hipExtMallocWithFlags, hipMallocManaged, hipHostRegister
     bool registered = false; ///< hipHostRegister
-    void* pool = nullptr;    ///< hipMemPool_t it came from
-    bool variable = false;   ///< belongs to a code object or the library; not the caller's to free
+    std::shared_ptr<Pool> pool; ///< that it came from
+    bool freeing = false;       ///< a stream-ordered free of it is on its way
+    bool variable = false;      ///< belongs to a code object or the library; not the caller's to free
 };
 
 void note(std::uint64_t base, const PointerNotes& notes);
@@ -44,5 +47,8 @@ void* allocate(std::size_t bytes, AllocationKind kind, int device, const Pointer
 /// Waits for the device, then releases. Throws Failure{hipErrorInvalidValue} where no allocation begins
 /// there.
 void release(void* pointer);
+
+/// Releases at once, with the accounts of its pool. Nothing happens where no allocation begins there.
+void release_now(std::uint64_t address);
 
 } // namespace zyfa::sim::hip

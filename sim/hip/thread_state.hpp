@@ -20,6 +20,11 @@ struct CallConfiguration {
 };
 
 struct ThreadState {
+    ThreadState() = default;
+    ~ThreadState(); ///< the thread's streams end when their work has
+    ThreadState(const ThreadState&) = delete;
+    ThreadState& operator=(const ThreadState&) = delete;
+
     int device = 0;
     hipError_t last_error = hipSuccess; ///< last error, until hipGetLastError
     hipError_t last_call = hipSuccess;  ///< what the last call returned, for hipExtGetLastError

@@ -201,6 +201,14 @@ TEST_CASE("the simulator's devices") {
     CHECK(runtime->extension("zyfaSimNoSuchThing") == nullptr);
 }
 
+// Run by itself, with ZYFA_SIM_DEVICES=0: the number is fixed with the first use.
+TEST_CASE("a simulator without devices is like a machine without" * doctest::skip()) {
+    const Error error = error_of([] { Runtime::open("sim", ZYFA_SIM_HIP); });
+    CHECK_EQ(error.code(), ErrorCode::no_device);
+    CHECK(contains(error.what(), "hipErrorNoDevice"));
+    CHECK_EQ(Runtime::probe("sim", ZYFA_SIM_HIP).device_status, "no device (hipErrorNoDevice)");
+}
+
 TEST_CASE("the simulator is found without being named, and an ordinal selects one device") {
     simulator();
     CHECK_EQ(Runtime::open("sim", "")->devices().size(), 2);

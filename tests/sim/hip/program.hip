@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A HIP program as anyone would write it: compiled by clang against the real headers, linked to the simulator's
 // library, nothing in it knows of the simulator. Exit code 0 if everything came out right.
+#include <hip/hip_cooperative_groups.h>
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
@@ -58,6 +59,24 @@ __global__ void shape(int* out) {
     }
     atomicAdd(out + 6, 1);
 }
+
+/// Every block sees what every other wrote before the grid synchronised.
+__global__ void all_to_all(int* data, int* sums) {
+    const auto grid = cooperative_groups::this_grid();
+    if (threadIdx.x == 0)
+        data[blockIdx.x] = static_cast<int>(blockIdx.x) + 1;
+    grid.sync();
+    if (threadIdx.x == 0) {
+        int sum = 0;
+        for (unsigned b = 0; b < gridDim.x; ++b)
+            sum += data[b];
+        sums[blockIdx.x] = sum;
+    }
+}
+
+__managed__ int managed_counter = 5;
+
+__global__ void count(int by) { managed_counter += by; }
 
 namespace {
 
@@ -155,6 +174,29 @@ void check_shape() {
     EXPECT(blocks >= 1);
 }
 
+void check_cooperative_and_managed() {
+    const int blocks = 40;
+    int *data = nullptr, *sums = nullptr;
+    CHECK(hipMallocManaged(&data, blocks * sizeof(int)));
+    CHECK(hipMallocManaged(&sums, blocks * sizeof(int)));
+    void* arguments[] = {&data, &sums};
+    for (int i = 0; i < 2; ++i) {
+        for (int b = 0; b < blocks; ++b)
+            data[b] = sums[b] = 0;
+        CHECK(hipLaunchCooperativeKernel(all_to_all, dim3(blocks), dim3(128), arguments, 0, nullptr));
+        CHECK(hipDeviceSynchronize());
+        for (int b = 0; b < blocks; ++b)
+            EXPECT(sums[b] == blocks * (blocks + 1) / 2);
+    }
+    CHECK(hipFree(data));
+    CHECK(hipFree(sums));
+
+    managed_counter += 1;
+    count<<<1, 1>>>(10);
+    CHECK(hipDeviceSynchronize());
+    EXPECT(managed_counter == 16);
+}
+
 } // namespace
 
 int main() {
@@ -168,6 +210,7 @@ int main() {
         check_saxpy(device);
     check_symbols_and_lds();
     check_shape();
+    check_cooperative_and_managed();
     std::printf("ok\n");
     return 0;
 }
