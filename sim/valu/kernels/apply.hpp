@@ -59,6 +59,25 @@ struct Result {
     ZYFA_SIM_INLINE T get(unsigned lane) const { return read<T>(words, lane); }
 };
 
+/// d[lane] = bit `lane` of mask ? chosen[lane] : other[lane].
+ZYFA_SIM_INLINE void select_lanes(Word* d, Word64 mask, const Word* chosen, const Word* other) {
+#if defined(__AVX2__)
+    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    for (unsigned chunk = 0; chunk < lanes; chunk += 8) {
+        const auto load = [&](const Word* p) {
+            return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + chunk));
+        };
+        const __m256i bits = _mm256_and_si256(_mm256_set1_epi32(static_cast<int>(mask >> chunk & 255)), bit);
+        const __m256i is_set = _mm256_cmpeq_epi32(bits, bit);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(d + chunk),
+                            _mm256_blendv_epi8(load(other), load(chosen), is_set));
+    }
+#else
+    for (unsigned lane = 0; lane < lanes; ++lane)
+        d[lane] = (mask >> lane & 1) ? chosen[lane] : other[lane];
+#endif
+}
+
 /// Copies `registers` result registers to d where EXEC is set.
 ZYFA_SIM_INLINE void commit(ValuCall& call, const Word* result, unsigned registers = 1) {
     if (call.exec == ~0ull) {
@@ -66,13 +85,7 @@ ZYFA_SIM_INLINE void commit(ValuCall& call, const Word* result, unsigned registe
         return;
     }
     for (unsigned r = 0; r < registers; ++r)
-        for (unsigned chunk = 0; chunk < lanes; chunk += 8) {
-            const Word enabled = static_cast<Word>(call.exec >> chunk) & 255;
-            Word* d = call.d + r * lanes + chunk;
-            const Word* s = result + r * lanes + chunk;
-            for (unsigned i = 0; i < 8; ++i)
-                d[i] = (enabled >> i & 1) ? s[i] : d[i];
-        }
+        select_lanes(call.d + r * lanes, call.exec, result + r * lanes, call.d + r * lanes);
 }
 template <class T>
 ZYFA_SIM_INLINE void commit(ValuCall& call, const Result<T>& result) {

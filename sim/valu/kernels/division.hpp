@@ -61,9 +61,11 @@ void div_scale(ValuCall& call) {
         } else if (is_subnormal(d)) {
             r = s0 * up;
         } else if (is_subnormal(inverse) && is_subnormal(quotient)) {
+            // The ISA's text scales the denominator up here, which would overflow it; only down can give the
+            // right quotient, which v_div_fmas then takes down as well.
             undo = true;
             if (s0 == d)
-                r = s0 * up;
+                r = s0 * down;
         } else if (is_subnormal(inverse)) {
             r = s0 * down;
         } else if (is_subnormal(quotient)) {

@@ -109,11 +109,7 @@ void mbcnt(ValuCall& call) {
 
 void cndmask(ValuCall& call) {
     Result<Word> result;
-    for (unsigned chunk = 0; chunk < lanes; chunk += 8) {
-        const Word selected = static_cast<Word>(call.mask_in >> chunk) & 255;
-        for (unsigned i = 0; i < 8; ++i)
-            result.set(chunk + i, (selected >> i & 1) ? call.s[1][chunk + i] : call.s[0][chunk + i]);
-    }
+    select_lanes(result.words, call.mask_in, call.s[1], call.s[0]);
     commit(call, result);
 }
 
