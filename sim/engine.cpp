@@ -326,7 +326,9 @@ LaunchResult Engine::run(const Launch& launch) {
     d.grid = launch.grid;
     d.block = launch.block;
     d.lds_bytes = launch.kernel->static_lds + launch.dynamic_lds;
-    d.scratch_bytes = round_up(launch.kernel->scratch, 16);
+    const bool dynamic_stack = (launch.kernel->properties >> 11 & 1) != 0; // LLVM AMDGPUUsage
+    d.scratch_bytes = round_up(
+        dynamic_stack ? std::max(launch.kernel->scratch, launch.stack_size) : launch.kernel->scratch, 16);
     if (result.fault = refuse(launch, d); result.fault)
         return result;
     d.work_items = launch.block[0] * launch.block[1] * launch.block[2];

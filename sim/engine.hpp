@@ -101,6 +101,9 @@ struct Launch {
     std::array<std::uint32_t, 3> block{1, 1, 1}; ///< work-items
     std::uint32_t dynamic_lds = 0;
     std::span<const std::byte> kernarg; ///< copied before run() returns control
+    /// Scratch bytes per work-item of kernels whose stack depth the compiler does not know (recursion, calls
+    /// through pointers), where it is more than the descriptor's: hipLimitStackSize.
+    std::uint32_t stack_size = 16384;
     /// How many workgroups, spread over the grid, run on the cycle model instead of the plain interpreter;
     /// the others' cost is scaled by what these say. 0: the first cost model alone. Kernels with atomics or
     /// sleeps are never timed this way: their workgroups may wait for each other.

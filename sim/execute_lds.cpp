@@ -21,7 +21,7 @@ u64 resolve_at(Wave& w, const Operand& address, u32 offset, unsigned bytes, cons
     std::byte* const lds = w.group->lds.data();
     const u64 limit = w.group->lds_bytes;
     for_each_lane(active, [&](unsigned lane) {
-        const u64 at = u64{a[lane]} + offset;
+        const u64 at = static_cast<u32>(a[lane] + offset); // 32-bit sum: compilers use negative bases
         if (at + bytes > limit)
             out_of_bounds(w, what, at, bytes, lane);
         t.addresses[lane] = shared_aperture + at;
