@@ -228,7 +228,7 @@ const Resident* Context::Impl::install(const Problem& problem, std::shared_ptr<c
 
     const std::lock_guard lock(residents_lock_);
     if (!runtime_.load(std::memory_order_relaxed)) {
-        several_devices_ = services_.runtime()->devices().size() > 1;
+        several_devices_ = services_.several_devices();
         runtime_.store(services_.runtime().get(), std::memory_order_release);
     }
     residents_.push_back(std::move(resident));

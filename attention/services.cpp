@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "attention/log.hpp"
+#include "runtime/hip_api.hpp"
 #include "zyfa/error.hpp"
 
 namespace zyfa::call {
@@ -53,6 +54,13 @@ const runtime::DeviceInfo& Services::device(int ordinal, const char* argument) {
         accepted += (accepted.empty() ? "" : ", ") + std::to_string(info.ordinal) + " (" + info.target + ")";
     throw Error(ErrorCode::no_device, argument,
                 std::string(argument) + " is " + std::to_string(ordinal) + "; accepted: " + accepted);
+}
+
+bool Services::several_devices() {
+    const runtime::HipApi& hip = runtime()->hip();
+    int count = 0;
+    runtime::check(hip, hip.hipGetDeviceCount(&count), "hipGetDeviceCount");
+    return count > 1;
 }
 
 std::uint64_t Services::damaged_rows() {

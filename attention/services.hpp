@@ -26,6 +26,10 @@ class Services {
     /// Throws Error{no_device} naming `argument` where the run time has no device of that ordinal.
     const runtime::DeviceInfo& device(int ordinal, const char* argument = "device");
 
+    /// Whether HIP shows several devices, used by this context or not: then the current device has to be
+    /// looked at.
+    bool several_devices();
+
     /// Rows found damaged by the cache, if it is open.
     std::uint64_t damaged_rows();
 

@@ -35,9 +35,13 @@ std::vector<SearchPoint> search_points(const templates::Template& form, const Pr
             point.rejection = form.reject(problem, schedule);
         points.push_back(std::move(point));
     }
-    std::stable_sort(points.begin(), points.end(),
-                     [](const SearchPoint& a, const SearchPoint& b) { return a.distance < b.distance; });
-    return points;
+    std::vector<SearchPoint> ordered; // stable: within a distance, the order of enumeration
+    ordered.reserve(points.size());
+    for (std::uint32_t ring = 0; ordered.size() < points.size(); ++ring)
+        for (SearchPoint& point : points)
+            if (point.distance == ring)
+                ordered.push_back(std::move(point));
+    return ordered;
 }
 
 } // namespace zyfa::tuner

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 namespace zyfa::tuner {
 
@@ -43,8 +44,9 @@ std::vector<FinalistTimes> race(BlockTimer& timer, std::span<const double> scree
     for (std::size_t i = 1; i < screened_ms.size(); ++i)
         if (screened_ms[i] > 0 && screened_ms[i] < screened_ms[0])
             order.push_back(i);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return screened_ms[a] < screened_ms[b]; });
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return std::pair(screened_ms[a], a) < std::pair(screened_ms[b], b);
+    });
     order.resize(std::min(order.size(), limits.finalists));
 
     std::vector<FinalistTimes> finals;

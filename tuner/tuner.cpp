@@ -49,8 +49,7 @@ class Tuning {
     Tuning(const std::shared_ptr<runtime::Runtime>& runtime, int device, jit::Assembler& assembler,
            const templates::Template& form, const Problem& problem, const TuningInputs& inputs,
            const Options& options, MeasurementSink& sink)
-        : runtime_(runtime), device_(device), assembler_(assembler), form_(form), problem_(problem),
-          options_(options), sink_(sink),
+        : runtime_(runtime), device_(device), form_(form), problem_(problem), options_(options), sink_(sink),
           model_(options.policy.empty() ? runtime->simulated() : options.policy == "model"),
           cut_(representative(problem, runtime->simulated(), options.budget_s)), guard_(*runtime, device),
           inputs_(inputs.q.empty() ? drawn_inputs(cut_.problem) : inputs),
@@ -233,7 +232,6 @@ class Tuning {
 
     const std::shared_ptr<runtime::Runtime>& runtime_;
     int device_;
-    jit::Assembler& assembler_;
     const templates::Template& form_;
     const Problem& problem_;
     const Options& options_;

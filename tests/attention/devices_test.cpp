@@ -61,3 +61,18 @@ TEST_CASE("a pointer of another device than its view says is refused, naming bot
     CHECK(std::string(error.what()).find("device 1") != std::string::npos);
     CHECK(context.counters().assembled == 0);
 }
+
+TEST_CASE("a context that is bound to one device leaves the current device alone") {
+    ContextOptions options = simulator(Mode::off);
+    Context every(options); // for the tensors
+    options.device = std::string("1");
+    options.hip_library = runtime_of(every)->report().library;
+    Context context(options);
+    REQUIRE(context.devices().size() == 1);
+    CHECK(context.devices()[0].ordinal == 1);
+    const runtime::DeviceGuard guard(*runtime_of(every), 0);
+    Tensors tensors(context, bf16(1, 2, 1, 60, 60), 1);
+    context.attention(tensors.args());
+    CHECK(tensors.check(40).empty());
+    CHECK(error_of([&] { context.prepare(bf16(1, 2, 1, 60, 60), 0); }).code() == ErrorCode::no_device);
+}
