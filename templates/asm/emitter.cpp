@@ -121,6 +121,11 @@ void Emitter::v_readfirstlane_b32(SReg d, VReg a, Note n) {
     i.writes.add(d.units());
 }
 
+void Emitter::v_readlane_b32(SReg d, VReg a, unsigned lane, Note n) {
+    v_readfirstlane_b32(d, a, n);
+    out_->items.back().instruction.text = join("v_readlane_b32", {d.text(), a.text(), std::to_string(lane)});
+}
+
 void Emitter::v_permlane32_swap_b32(VReg a, VReg b, Note n) {
     Instruction& i = emit(join("v_permlane32_swap_b32", {a.text(), b.text()}), Kind::permlane, n);
     i.valu_cycles = 4;
@@ -167,15 +172,14 @@ void Emitter::ds_write(std::string_view op, unsigned dwords, VReg address, VReg 
     i.reads.add(data.units());
 }
 
-void Emitter::buffer_load_dwordx4(VReg d, VReg offset, SReg resource, Source soffset, unsigned immediate,
-                                  Note n) {
-    check_width(d, 4, "buffer_load_dwordx4");
+void Emitter::buffer_load(std::string_view op, unsigned dwords, VReg d, VReg offset, SReg resource,
+                          const Source& soffset, unsigned immediate, Note n) {
+    check_width(d, dwords, op);
     if (immediate > 4095)
         defect("buffer offset above 4095");
-    Instruction& i =
-        emit(join("buffer_load_dwordx4", {d.text(), offset.text(), resource.text(), soffset.text()}) +
-                 " offen" + offset_text(immediate),
-             Kind::vmem_load, n);
+    Instruction& i = emit(join(op, {d.text(), offset.text(), resource.text(), soffset.text()}) + " offen" +
+                              offset_text(immediate),
+                          Kind::vmem_load, n);
     i.reads.add(offset.units());
     i.reads.add(resource.units());
     i.reads.add(soffset.units());

@@ -109,6 +109,7 @@ class Emitter {
     /// d = mask ? on : off per lane
     void v_cndmask_b32(VReg d, Source off, Source on, Source mask, Note n = {});
     void v_readfirstlane_b32(SReg d, VReg a, Note n = {});
+    void v_readlane_b32(SReg d, VReg a, unsigned lane, Note n = {});
     /// Upper half of a <-> lower half of b (CDNA4 ISA).
     void v_permlane32_swap_b32(VReg a, VReg b, Note n = {});
 
@@ -133,8 +134,13 @@ class Emitter {
     }
 
     // ---- memory; the resource is a 4-SGPR buffer descriptor, soffset an SGPR or 0
+    void buffer_load_dword(VReg d, VReg offset, SReg resource, Source soffset, unsigned immediate, Note n = {}) {
+        buffer_load("buffer_load_dword", 1, d, offset, resource, soffset, immediate, n);
+    }
     void buffer_load_dwordx4(VReg d, VReg offset, SReg resource, Source soffset, unsigned immediate,
-                             Note n = {});
+                             Note n = {}) {
+        buffer_load("buffer_load_dwordx4", 4, d, offset, resource, soffset, immediate, n);
+    }
     /// 16 bytes per lane to LDS at M0 + immediate + 16 * lane; `written` is the token of the LDS region.
     void buffer_load_dwordx4_lds(VReg offset, SReg resource, Source soffset, unsigned immediate,
                                  Units written, Note n = {});
@@ -216,6 +222,8 @@ class Emitter {
     void trans(std::string_view op, VReg d, const Source& a, Note n);
     void ds_read(std::string_view op, unsigned dwords, VReg d, VReg address, unsigned offset, Note n);
     void ds_write(std::string_view op, unsigned dwords, VReg address, VReg data, unsigned offset, Note n);
+    void buffer_load(std::string_view op, unsigned dwords, VReg d, VReg offset, SReg resource,
+                     const Source& soffset, unsigned immediate, Note n);
     void buffer_store(std::string_view op, unsigned dwords, VReg data, VReg offset, SReg resource,
                       const Source& soffset, unsigned immediate, Note n);
     void sop(std::string_view op, const Source& d, std::initializer_list<Source> sources, Scc scc_use,

@@ -2,6 +2,7 @@
 // Building blocks of the BF16 forward kernel at head dimension 128.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "templates/attention/bf16_registers.hpp"
@@ -14,8 +15,7 @@ struct Bf16Kernel {
     WorkRegisters work;
     WaveRegisters wave;
     isa::SReg row_buffer; ///< buffer descriptor of the wave's rows of Q, O or LSE
-    isa::SReg first_key;  ///< of the block in the softmax phase
-    isa::SReg fresh;      ///< 1: the accumulator is zero
+    isa::SReg first_key;  ///< of the masked block in the softmax phase
     Bf16Registers v;
 };
 
@@ -32,12 +32,18 @@ void emit_load_q(isa::Emitter& e, const Bf16Kernel& k);
 
 // Matrix phase
 
-void emit_pv(isa::Emitter& e, const Bf16Kernel& k);     ///< O^T += V^T P^T: 16 MFMAs
+enum class PvOrder : std::uint8_t {
+    keys_outer,    ///< consecutive MFMAs on different accumulators
+    columns_outer, ///< one column tile after the other, so that the later ones can still be rescaled
+};
+/// O^T += V^T P^T: 16 MFMAs. `fresh`: the accumulator counts as zero.
+void emit_pv(isa::Emitter& e, const Bf16Kernel& k, PvOrder order, bool fresh);
 void emit_qk(isa::Emitter& e, const Bf16Kernel& k);     ///< S^T = K Q^T: 16 MFMAs
-void emit_read_k(isa::Emitter& e, const Bf16Kernel& k); ///< 16 fragments, one instruction each
+/// 16 fragments, one instruction each, in the order in which PV frees their registers.
+void emit_read_k(isa::Emitter& e, const Bf16Kernel& k, PvOrder order);
 void emit_read_v(isa::Emitter& e, const Bf16Kernel& k); ///< 16 fragments, two instructions each
-void emit_pv_special(isa::Emitter& e,
-                     const Bf16Kernel& k); ///< PV with non-finite V that some rows do not see
+/// PV where V holds Inf or NaN that some rows do not see.
+void emit_pv_special(isa::Emitter& e, const Bf16Kernel& k);
 
 // Softmax phase
 
@@ -48,20 +54,26 @@ void emit_mask(isa::Emitter& e, const Bf16Kernel& k); ///< scores of unseen keys
 void emit_find_special(isa::Emitter& e, const Bf16Kernel& k);
 /// Row maximum; VCC says which rows grew by more than tau.
 void emit_maximum(isa::Emitter& e, const Bf16Kernel& k);
-/// Takes the new maximum where VCC says so; leaves for `done` where there is nothing to multiply.
+/// Takes the new maximum where VCC says so and multiplies the first column tile; the others are left to the
+/// matrix phase (mode_rescale), where they fit between the MFMAs. Goes to `done` early where the accumulator
+/// is fresh.
 void emit_rescale(isa::Emitter& e, const Bf16Kernel& k, const std::string& done);
+/// The column tiles that emit_rescale left.
+void emit_rescale_rest(isa::Emitter& e, const Bf16Kernel& k);
 /// Probabilities, their sum, packing to BF16: the vector stream of a block.
 void emit_probabilities(isa::Emitter& e, const Bf16Kernel& k);
 
 // Scalar work of a block, to be hidden where there is room
 
-void emit_cursor_work(isa::Emitter& e, const Bf16Kernel& k); ///< in the softmax phase, behind the branches
+void emit_cursor_work(isa::Emitter& e, const Bf16Kernel& k); ///< in the softmax phase, behind its branches
 void emit_next_block_work(isa::Emitter& e, const Bf16Kernel& k); ///< in the matrix phase: what follows
 void emit_next_addresses(isa::Emitter& e, const Bf16Kernel& k); ///< behind it and behind this phase's reads
 
-// End of a tile
+// Ends of a tile
 
+/// Stores O and LSE of the tile in the accumulator. Uses the labels <label_prefix>_*.
 void emit_epilogue(isa::Emitter& e, const Bf16Kernel& k, const std::string& label_prefix);
+void emit_begin_tile(isa::Emitter& e, const Bf16Kernel& k); ///< block `now` begins a tile
 void emit_clear_accumulator(isa::Emitter& e, const Bf16Kernel& k);
 
 } // namespace zyfa::templates::attention

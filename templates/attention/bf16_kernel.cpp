@@ -32,36 +32,49 @@ namespace {
 
 constexpr unsigned matrix_priority = 1;
 
-template <typename Block>
-Stream stream_of(Block&& block) {
+template <typename Block> Stream stream_of(Block&& block) {
     Stream out;
     Emitter e(out);
     block(e);
     return out;
 }
 
-/// The hot matrix phase: PV then QK, with the reads of the next operands and the fetch in their shadow.
-Stream matrix_phase(const Bf16Kernel& k) {
-    constexpr unsigned half = 16; // MFMAs of PV, and of QK
-    const Stream products = stream_of([&](Emitter& e) {
-        emit_pv(e, k);
+enum class Phase : std::uint8_t { usual, rescale, fresh };
+
+constexpr unsigned products = 16; // MFMAs of PV, and of QK
+
+/// The matrix phase: PV then QK, with the reads of the next operands, the fetch and the scalar work of the next
+/// block in their shadow. QK's last MFMA is left to the head of the loop.
+Stream matrix_phase(const Bf16Kernel& k, Phase phase) {
+    const PvOrder order = phase == Phase::rescale ? PvOrder::columns_outer : PvOrder::keys_outer;
+    Stream leading = stream_of([&](Emitter& e) {
+        emit_pv(e, k, order, phase == Phase::fresh);
         emit_qk(e, k);
     });
-    auto companion = [&](void (*block)(Emitter&, const Bf16Kernel&), unsigned first, unsigned last) {
+    leading.items.pop_back();
+    auto companion = [&](auto block, unsigned first, unsigned last) {
         return schedule::Companion{stream_of([&](Emitter& e) { block(e, k); }), first, last};
     };
-    return schedule::interleave(
-        products, {
-                      // K fragment i replaces V fragment i once PV has used it.
-                      companion(emit_read_k, 0, half - 1),
-                      // Before QK, so that Q of a new tile is older than the fetch in vmcnt.
-                      companion(emit_fetch_block, 1, half - 2),
-                      // V fragment i replaces K fragment i; done three MFMAs before the barrier, whose
-                      // lgkmcnt(0) then costs nothing.
-                      companion(emit_read_v, half, 2 * half - 4),
-                      companion(emit_next_block_work, half - 1, 2 * half - 4),
-                      companion(emit_next_addresses, 2 * half - 3, 2 * half - 3),
-                  });
+    std::vector<schedule::Companion> companions{
+        // One fragment behind each MFMA of PV, which has used the registers it goes to.
+        companion([&](Emitter& e, const Bf16Kernel& kernel) { emit_read_k(e, kernel, order); }, 0, products - 1),
+        // The fetch before QK, so that Q of a new tile is older than it in vmcnt.
+        companion(emit_fetch_block, 1, products - 2),
+        // V fragment i replaces K fragment i; done three MFMAs before the barrier, whose lgkmcnt(0) then
+        // costs nothing.
+        companion(emit_read_v, products, 2 * products - 4),
+        companion(emit_next_block_work, products - 1, 2 * products - 4),
+        companion(emit_next_addresses, 2 * products - 3, 2 * products - 3),
+    };
+    if (phase == Phase::rescale)
+        // Column tile t is multiplied before its first MFMA, number 4 t.
+        companions.push_back(companion(emit_rescale_rest, 0, 3 * G::pv_steps - 1));
+    return schedule::interleave(leading, companions);
+}
+
+void emit_last_qk(Emitter& e, const Bf16Kernel& k) {
+    const Stream qk = stream_of([&](Emitter& q) { emit_qk(q, k); });
+    e.stream().items.push_back(qk.items.back());
 }
 
 /// Probabilities with scalar work in the shadow of the exponentials: a v_exp_f32 holds the vector pipe for 8
@@ -69,93 +82,78 @@ Stream matrix_phase(const Bf16Kernel& k) {
 Stream softmax_phase(const Bf16Kernel& k) {
     const Stream vector = stream_of([&](Emitter& e) { emit_probabilities(e, k); });
     return schedule::interleave(
-        vector, {{stream_of([&](Emitter& e) { emit_cursor_work(e, k); }), 0, 31, Kind::trans}});
+        vector, {{stream_of([&](Emitter& e) { emit_cursor_work(e, k); }), 0, 30, Kind::trans}});
 }
 
 void emit_main(Emitter& e, const Bf16Kernel& k) {
-    const WorkRegisters& w = k.work;
-
     e.s_cmp("lt_u32", k.wave.index, 4, "waves 4-7 run one phase behind");
     e.s_cbranch_scc1(".Lsoftmax_phase");
     e.s_barrier();
+    e.s_branch(".Lsoftmax_phase");
 
     e.directive(".p2align 6");
+    e.label(".Lloop");
+    emit_last_qk(e, k);
+    e.label(".Lmatrix_done");
+    e.s_waitcnt(fetch_instructions, 0, "the block fetched one phase ago is in LDS, V fragments are here");
+    e.s_setprio(0);
+    e.s_barrier();
+
     e.label(".Lsoftmax_phase");
-    e.remark("==== softmax phase of block sNow");
-    e.s_bitcmp1_b32(w.next[0], flag_first);
-    e.s_cbranch_scc1(".Lload_q", "the next block begins a tile: its Q is needed in the next matrix phase");
-    e.label(".Lq_loaded");
-    e.s_bitcmp1_b32(w.now[0], flag_first);
-    e.s_cbranch_scc1(".Lbegin_tile", "this block begins a tile: store the previous one");
-    e.label(".Ltile_begun");
-    e.s_and_b32(k.first_key, w.now[0], -64);
-    for (const auto& [to, from] : {std::pair{w.now, w.next}, std::pair{w.next, w.after}}) {
-        e.s_mov_b64(to.sub(0, 2), from.sub(0, 2));
-        e.s_mov_b64(to.sub(2, 2), from.sub(2, 2));
-    }
-    e.s_sub_u32(w.blocks_left, w.blocks_left, 1);
-    e.s_cbranch_scc1(".Lnext_tile", "the fetch cursor leaves its tile");
-    e.label(".Lcursor_ready");
-    e.s_cmp("eq_u32", k.wave.live, 0);
-    e.s_cbranch_scc1(".Ldead_block", "no row of the wave sees a key of the block");
-    e.s_cmp("lg_u32", k.wave.masked, 0);
-    e.s_cbranch_scc1(".Lmasked_block");
+    e.remark("==== softmax phase");
+    e.s_cmp("lg_u32", k.wave.state, 0);
+    e.s_cbranch_scc1(".Lspecial_block", "masked, dead, or next to the start of a tile");
     e.label(".Lmaximum");
     emit_maximum(e, k);
     e.s_cbranch_vccnz(".Lrescale");
     e.label(".Lprobabilities");
     e.stream().append(softmax_phase(k));
     e.label(".Lsoftmax_done");
+    e.s_cmp("lg_u32", k.wave.mode, mode_pv | mode_qk);
+    e.s_cbranch_scc1(".Lother_matrix_phase");
     e.s_setprio(matrix_priority);
     e.s_barrier();
 
+    e.label(".Lusual_matrix_phase");
     e.remark("==== matrix phase: PV of the block, QK of the next one");
-    e.s_cmp("lg_u32", k.wave.mode, mode_pv | mode_qk);
-    e.s_cbranch_scc1(".Lpartial_matrix_phase");
-    e.stream().append(matrix_phase(k));
-    e.label(".Lmatrix_done");
-    e.s_waitcnt(fetch_instructions, 0, "the block fetched one phase ago is in LDS, V fragments are here");
-    e.s_setprio(0);
-    e.s_barrier();
-    e.s_branch(".Lsoftmax_phase");
+    e.stream().append(matrix_phase(k, Phase::usual));
+    e.s_branch(".Lloop");
 }
 
-void emit_seldom(Emitter& e, const Bf16Kernel& k) {
+void emit_special_blocks(Emitter& e, const Bf16Kernel& k) {
     const WorkRegisters& w = k.work;
 
     e.directive(".p2align 6");
-    e.label(".Lload_q");
-    e.remark("---- Q of the next tile");
-    e.s_bitcmp1_b32(w.next[0], flag_end);
+    e.label(".Lspecial_block");
+    e.s_and_b32(w.scratch[0], k.wave.state, state_tile);
+    e.s_cbranch_scc0(".Lin_tile");
+    e.s_and_b32(w.scratch[0], w.next[0], (1 << flag_first) | (1 << flag_end));
+    e.s_cmp("lg_u32", w.scratch[0], 1 << flag_first);
     e.s_cbranch_scc1(".Lq_loaded");
+    e.remark("---- the next block begins a tile, whose Q is needed in the next matrix phase");
     emit_load_q(e, k);
-    e.s_branch(".Lq_loaded");
-
-    e.label(".Lbegin_tile");
-    e.remark("---- end of the previous tile");
+    e.label(".Lq_loaded");
+    e.s_bitcmp1_b32(w.now[0], flag_first);
+    e.s_cbranch_scc0(".Lin_tile");
+    e.remark("---- this block begins a tile: the previous one is complete in the accumulator");
     e.s_cmp("eq_u32", w.tile[0], 0);
-    e.s_cbranch_scc1(".Lfresh_tile", "there is none");
+    e.s_cbranch_scc1(".Lbegin_tile", "there is none");
     emit_epilogue(e, k, ".Lepilogue");
     e.s_bitcmp1_b32(w.now[0], flag_end);
     e.s_cbranch_scc1(".Lfinish");
-    emit_clear_accumulator(e, k);
-    e.label(".Lfresh_tile");
-    e.s_mov_b32(k.fresh, 1);
-    e.s_mov_b64(w.tile.sub(0, 2), w.now.sub(0, 2));
-    e.s_mov_b64(w.tile.sub(2, 2), w.now.sub(2, 2));
-    e.s_mov_b32(w.tile[0], 1);
-    e.s_branch(".Ltile_begun");
+    e.label(".Lbegin_tile");
+    emit_begin_tile(e, k);
 
-    e.label(".Lnext_tile");
-    e.remark("---- next tile of the fetch cursor");
-    emit_next_tile(e, w, k.options, ".Lcursor");
-    e.s_branch(".Lcursor_ready");
-
-    e.label(".Lmasked_block");
+    e.label(".Lin_tile");
+    e.s_and_b32(w.scratch[0], k.wave.state, state_dead);
+    e.s_cbranch_scc1(".Ldead_block", "no row of the wave sees a key of the block");
+    e.s_and_b32(w.scratch[0], k.wave.state, state_masked);
+    e.s_cbranch_scc0(".Lmaximum");
     e.remark("---- mask");
+    e.s_and_b32(k.first_key, w.now[0], -64);
     emit_mask(e, k);
-    if (k.options.nan_exact)
-        emit_find_special(e, k);
+    if (k.options.nan_exact && k.options.causal)
+        emit_find_special(e, k); // without causal mask, V of unseen keys is beyond the tensor and reads as 0
     e.s_branch(".Lmaximum");
 
     e.label(".Lrescale");
@@ -166,34 +164,82 @@ void emit_seldom(Emitter& e, const Bf16Kernel& k) {
     e.label(".Ldead_block");
     emit_cursor_work(e, k);
     e.s_branch(".Lsoftmax_done");
+}
 
-    e.label(".Lpartial_matrix_phase");
-    e.remark("---- matrix phase with one product or none, or with non-finite V in a masked block");
+void emit_other_matrix_phases(Emitter& e, const Bf16Kernel& k) {
+    const WorkRegisters& w = k.work;
+    const SReg bits = w.scratch[0];
+
+    e.directive(".p2align 6");
+    e.label(".Lother_matrix_phase");
+    e.s_and_b32(bits, k.wave.mode, mode_cursor);
+    e.s_cbranch_scc0(".Lcursor_ready");
+    e.remark("---- the fetch cursor goes to its next tile");
+    emit_next_tile(e, w, k.options, G::row_bytes, G::row_bytes, ".Lcursor");
+    e.s_and_b32(k.wave.mode, k.wave.mode, ~mode_cursor & 63);
+    e.label(".Lcursor_ready");
+    e.s_setprio(matrix_priority);
+    e.s_cmp("eq_u32", k.wave.mode, mode_pv | mode_qk | mode_rescale);
+    e.s_cbranch_scc1(".Lrescaling_matrix_phase");
+    e.s_cmp("eq_u32", k.wave.mode, mode_pv | mode_qk | mode_fresh);
+    e.s_cbranch_scc1(".Lfresh_matrix_phase");
+    e.s_cmp("eq_u32", k.wave.mode, mode_pv | mode_qk);
+    e.s_barrier();
+    e.s_cbranch_scc1(".Lusual_matrix_phase");
+
+    e.remark("==== matrix phase with one product or none, or with non-finite V in a masked block");
     emit_fetch_block(e, k);
-    e.s_bitcmp1_b32(k.wave.mode, 0);
+    e.s_and_b32(bits, k.wave.mode, mode_pv);
     e.s_cbranch_scc0(".Lno_pv");
-    if (k.options.nan_exact) {
-        e.s_bitcmp1_b32(k.wave.mode, 2);
+    e.s_and_b32(bits, k.wave.mode, mode_fresh);
+    e.s_cbranch_scc0(".Lnot_fresh");
+    emit_clear_accumulator(e, k);
+    e.s_mov_b32(k.wave.fresh, 0);
+    e.label(".Lnot_fresh");
+    e.s_and_b32(bits, k.wave.mode, mode_rescale);
+    e.s_cbranch_scc0(".Lrescaled");
+    emit_rescale_rest(e, k);
+    e.label(".Lrescaled");
+    if (k.options.nan_exact && k.options.causal) {
+        e.s_and_b32(bits, k.wave.mode, mode_special);
         e.s_cbranch_scc1(".Lspecial_pv");
     }
-    emit_pv(e, k);
+    emit_pv(e, k, PvOrder::keys_outer, false);
     e.label(".Lno_pv");
-    e.s_bitcmp1_b32(k.wave.mode, 1);
+    e.s_and_b32(bits, k.wave.mode, mode_qk);
     e.s_cbranch_scc0(".Lno_qk");
-    emit_read_k(e, k);
-    e.stream().append(schedule::interleave(stream_of([&](Emitter& q) { emit_qk(q, k); }),
-                                           {{stream_of([&](Emitter& r) { emit_read_v(r, k); }), 0, 12}}));
+    emit_read_k(e, k, PvOrder::keys_outer);
+    e.stream().append(
+        schedule::interleave(stream_of([&](Emitter& q) { emit_qk(q, k); }),
+                             {{stream_of([&](Emitter& r) { emit_read_v(r, k); }), 0, products - 4}}));
     e.label(".Lno_qk");
     emit_next_block_work(e, k);
     emit_next_addresses(e, k);
     e.s_branch(".Lmatrix_done");
 
-    if (k.options.nan_exact) {
+    if (k.options.nan_exact && k.options.causal) {
         e.label(".Lspecial_pv");
         emit_pv_special(e, k);
         e.s_branch(".Lno_pv");
     }
 
+    e.directive(".p2align 6");
+    e.label(".Lrescaling_matrix_phase");
+    e.remark("==== matrix phase that multiplies the rest of the accumulator before its products");
+    e.s_barrier();
+    e.stream().append(matrix_phase(k, Phase::rescale));
+    e.s_branch(".Lloop");
+
+    e.directive(".p2align 6");
+    e.label(".Lfresh_matrix_phase");
+    e.remark("==== matrix phase with the first product of a tile");
+    e.s_mov_b32(k.wave.fresh, 0);
+    e.s_barrier();
+    e.stream().append(matrix_phase(k, Phase::fresh));
+    e.s_branch(".Lloop");
+}
+
+void emit_finish(Emitter& e, const Bf16Kernel& k) {
     e.label(".Lfinish");
     e.remark("---- all done: no transfer may be in flight when the workgroup's LDS is given away");
     e.s_waitcnt(0, 0);
@@ -217,7 +263,7 @@ KernelFile make_bf16_kernel(const std::string& name, const ForwardOptions& optio
     k.wave = allocate_wave(scalars);
     k.row_buffer = scalars.allocate("sRows", 4, 4, "buffer descriptor of the wave's rows of Q, O or LSE");
     k.first_key = scalars.allocate("sFirstKey", 1, 1, "first key of the block in the softmax phase");
-    k.fresh = scalars.alias("sFresh", k.work.workgroup, "1: the accumulator is zero");
+    k.wave.fresh = scalars.alias("sFresh", k.work.workgroup, "16: the accumulator is to be taken as zero");
     k.v = allocate_bf16(vectors);
 
     KernelFile file;
@@ -226,7 +272,9 @@ KernelFile make_bf16_kernel(const std::string& name, const ForwardOptions& optio
     Emitter e(file.code);
     emit_setup(e, k);
     emit_main(e, k);
-    emit_seldom(e, k);
+    emit_special_blocks(e, k);
+    emit_other_matrix_phases(e, k);
+    emit_finish(e, k);
     schedule::insert_memory_waits(file.code);
     schedule::insert_hazard_nops(file.code);
 

@@ -46,13 +46,24 @@ void emit_load_q(Emitter& e, const Bf16Kernel& k) {
                               "Q[lane % 32, " + std::to_string(16 * step) + " + 8 (lane / 32) ..]");
 }
 
-void emit_pv(Emitter& e, const Bf16Kernel& k) {
-    for (unsigned step = 0; step < G::pv_steps; ++step)
-        for (unsigned tile = 0; tile < G::column_tiles; ++tile)
-            e.mfma(mfma_32x32x16_bf16, k.v.output(tile), k.v.fragment(G::column_tiles * step + tile),
-                   k.v.probabilities(step), k.v.output(tile),
-                   "O^T columns " + std::to_string(32 * tile) + ".. += V^T P^T, keys " +
-                       std::to_string(16 * step) + "..");
+namespace {
+
+/// V fragment that MFMA number n of PV uses.
+unsigned pv_fragment(PvOrder order, unsigned n) {
+    return order == PvOrder::keys_outer ? n : n % G::pv_steps * G::column_tiles + n / G::pv_steps;
+}
+
+} // namespace
+
+void emit_pv(Emitter& e, const Bf16Kernel& k, PvOrder order, bool fresh) {
+    for (unsigned n = 0; n < G::fragments; ++n) {
+        const unsigned i = pv_fragment(order, n), step = i / G::column_tiles, tile = i % G::column_tiles;
+        const VReg o = k.v.output(tile);
+        e.mfma(mfma_32x32x16_bf16, o, k.v.fragment(i), k.v.probabilities(step),
+               fresh && step == 0 ? Source(0) : Source(o),
+               "O^T columns " + std::to_string(32 * tile) + ".. += V^T P^T, keys " +
+                   std::to_string(16 * step) + "..");
+    }
 }
 
 void emit_qk(Emitter& e, const Bf16Kernel& k) {
@@ -66,13 +77,12 @@ void emit_qk(Emitter& e, const Bf16Kernel& k) {
         }
 }
 
-void emit_read_k(Emitter& e, const Bf16Kernel& k) {
-    for (unsigned step = 0; step < G::qk_steps; ++step)
-        for (unsigned tile = 0; tile < G::key_tiles; ++tile)
-            e.ds_read_b128(k.v.fragment(k_fragment_slot(G::key_tiles * step + tile)), k.v.k_read,
-                           k_read_constant(G::k, tile, step),
-                           "K keys " + std::to_string(32 * tile) + "..+31, d " + std::to_string(16 * step) +
-                               "..");
+void emit_read_k(Emitter& e, const Bf16Kernel& k, PvOrder order) {
+    for (unsigned n = 0; n < G::fragments; ++n) {
+        const unsigned i = pv_fragment(order, n), step = i / G::key_tiles, tile = i % G::key_tiles;
+        e.ds_read_b128(k.v.fragment(k_fragment_slot(i)), k.v.k_read, k_read_constant(G::k, tile, step),
+                       "K keys " + std::to_string(32 * tile) + "..+31, d " + std::to_string(16 * step) + "..");
+    }
 }
 
 void emit_read_v(Emitter& e, const Bf16Kernel& k) {

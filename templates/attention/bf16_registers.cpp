@@ -28,6 +28,8 @@ Bf16Registers allocate_bf16(isa::VAllocator& v) {
     r.o_store = v.allocate("vOStore", 4, 1, "byte offsets of O rows lane / 8 + {0, 8, 16, 24}");
     r.stage_write = v.allocate("vStageWrite", 1, 1, "LDS address for staging O");
     r.stage_read = v.allocate("vStageRead", 1, 1, "LDS address for reading it back by rows");
+    r.arguments = v.allocate("vArguments", 1, 1, "lane i: dword i of the kernel-argument block");
+    r.factor = v.allocate("vFactor", 1, 1, "2^(old - new maximum) of a rescale under way");
     r.t = v.allocate("vT", 16, 2, "scratch");
     return r;
 }

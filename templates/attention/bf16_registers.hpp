@@ -41,6 +41,8 @@ struct Bf16Registers {
     isa::VReg q_fetch, lse_store; ///< byte offsets within the wave's rows
     isa::VReg o_store;            ///< 4: row groups of 8
     isa::VReg stage_write, stage_read; ///< LDS addresses
+    isa::VReg arguments;               ///< lane i: dword i of the kernel-argument block
+    isa::VReg factor;                  ///< of a rescale under way
     isa::VReg t;                       ///< scratch
 
     isa::VReg fragment(unsigned i) const { return fragments.sub(4 * i, 4); }

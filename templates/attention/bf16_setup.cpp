@@ -28,6 +28,13 @@ void emit_setup(Emitter& e, const Bf16Kernel& k) {
     e.v_lshlrev_b32(v.lane_key, 2, half);
     e.v_lshrrev_b32(lane8, 3, lane, "lane / 8");
 
+    e.remark("all arguments, a dword per lane, for the code that seldom needs one");
+    e.s_mov_b64(k.row_buffer.sub(0, 2), w.kernarg);
+    e.s_mov_b32(k.row_buffer[2], static_cast<unsigned>(sizeof(Kernarg)));
+    e.s_mov_b32(k.row_buffer[3], Literal{0x00020000}, "raw buffer, bounds in bytes");
+    e.v_lshlrev_b32(a, 2, lane);
+    e.buffer_load_dword(v.arguments, a, k.row_buffer, 0, 0);
+
     e.remark("what the wave owns");
     if (k.options.two_heads) {
         e.s_and_b32(k.wave.row, k.wave.index, 3, "four waves per head");
@@ -35,13 +42,16 @@ void emit_setup(Emitter& e, const Bf16Kernel& k) {
     } else {
         e.s_lshl_b32(k.wave.row, k.wave.index, 5, "32 rows per wave");
     }
-    for (SReg r : {k.wave.slot_in, k.wave.live, k.wave.masked, k.wave.next_live, k.wave.next_masked, k.wave.mode})
+    for (SReg r : {k.wave.slot_in, k.wave.live, k.wave.next_live})
         e.s_mov_b32(r, 0);
+    e.s_mov_b32(k.wave.state, state_dead, "the pipeline fills with blocks that nobody computes");
+    e.s_mov_b32(k.wave.next_state, state_dead);
+    e.s_mov_b32(k.wave.mode, mode_cursor, "and the cursor takes its first tile");
+    e.s_mov_b32(k.wave.fresh, mode_fresh);
     e.s_mov_b32(k.wave.slot_out, 2, "the first block is read in the third matrix phase, from slot 0");
     e.s_mul_i32(k.wave.dma_k, k.wave.index, G::k.pitch);
     e.s_mul_i32(k.wave.dma_v, k.wave.index, G::v.pitch);
     e.s_add_u32(k.wave.dma_v, k.wave.dma_v, G::v_ring);
-    e.s_mov_b32(k.row_buffer[3], Literal{0x00020000}, "raw buffer, bounds in bytes");
 
     e.remark("K fragments: lane reads key lane % 32, 16 bytes of half lane / 32");
     e.s_mov_b32(t[0], G::k.pitch);
@@ -74,8 +84,8 @@ void emit_setup(Emitter& e, const Bf16Kernel& k) {
     lane_row_offset(e, v.v_fetch, a, w.v_row, b, scratch, "V");
 
     e.remark("O: lane stores 16 bytes of row lane / 8 + 8 j; LSE: lanes 32-63 fall out of bounds");
-    e.s_load(t, w.kernarg, offsetof(Kernarg, lse), "O row stride; and the epilogue finds its arguments cached");
-    const SReg o_row = t[(offsetof(Kernarg, o_row) - offsetof(Kernarg, lse)) / 4];
+    const SReg o_row = t[0];
+    e.v_readlane_b32(o_row, v.arguments, offsetof(Kernarg, o_row) / 4, "O row stride");
     for (unsigned j = 0; j < 4; ++j) {
         e.v_add_u32(a, 8 * j, lane8);
         lane_row_offset(e, v.o_store[j], a, o_row, b, scratch, "O");
@@ -99,7 +109,6 @@ void emit_setup(Emitter& e, const Bf16Kernel& k) {
     e.v_lshl_add_u32(a, b, 4, a);
     e.v_add_u32(v.stage_read, t[0], a);
 
-    emit_clear_accumulator(e, k);
     e.v_mov_b32(v.k_read, v.k_lane);
     e.v_mov_b32(v.v_read, v.v_lane);
 }

@@ -23,9 +23,9 @@ constexpr unsigned score_key(unsigned r) {
 }
 
 struct Scratch {
-    VReg first, second, block_maximum, growth, factor, partial0, partial1;
+    VReg first, second, block_maximum, growth, partial0, partial1;
     explicit Scratch(const Bf16Registers& v)
-        : first(v.t[0]), second(v.t[1]), block_maximum(v.t[2]), growth(v.t[3]), factor(v.t[4]),
+        : first(v.t[0]), second(v.t[1]), block_maximum(v.t[2]), growth(v.t[3]),
           partial0(v.t[5]), partial1(v.t[6]) {}
 };
 
@@ -86,14 +86,19 @@ void emit_rescale(Emitter& e, const Bf16Kernel& k, const std::string& done) {
     const Scratch t(k.v);
     e.v_cndmask_b32(t.block_maximum, k.v.maximum, t.block_maximum, vcc, "rows that move take the new maximum");
     e.v_sub_f32(t.growth, k.v.maximum, t.block_maximum);
-    e.v_exp_f32(t.factor, t.growth, "2^(old - new); exactly 1 for the others");
+    e.v_exp_f32(k.v.factor, t.growth, "2^(old - new); exactly 1 for the others");
     e.v_mov_b32(k.v.maximum, t.block_maximum);
-    e.v_mul_f32(k.v.sum, t.factor, k.v.sum);
-    e.s_cmp("lg_u32", k.fresh, 0);
-    e.s_mov_b32(k.fresh, 0);
+    e.v_mul_f32(k.v.sum, k.v.factor, k.v.sum);
+    e.s_cmp("lg_u32", k.wave.fresh, 0);
     e.s_cbranch_scc1(done, "the accumulator is still empty");
-    for (unsigned r = 0; r < k.v.o.count; ++r)
-        e.v_mul_f32(k.v.o[r], t.factor, k.v.o[r]);
+    for (unsigned r = 0; r < 16; ++r)
+        e.v_mul_f32(k.v.o[r], k.v.factor, k.v.o[r]);
+    e.s_or_b32(k.wave.mode, k.wave.mode, mode_rescale);
+}
+
+void emit_rescale_rest(Emitter& e, const Bf16Kernel& k) {
+    for (unsigned r = 16; r < k.v.o.count; ++r)
+        e.v_mul_f32(k.v.o[r], k.v.factor, k.v.o[r], r % 16 == 0 ? "rescale" : "");
 }
 
 void emit_probabilities(Emitter& e, const Bf16Kernel& k) {
@@ -126,7 +131,7 @@ void emit_probabilities(Emitter& e, const Bf16Kernel& k) {
 
 void emit_cursor_work(Emitter& e, const Bf16Kernel& k) {
     e.s_mov_b32(k.wave.live, k.wave.next_live);
-    e.s_mov_b32(k.wave.masked, k.wave.next_masked);
+    e.s_mov_b32(k.wave.state, k.wave.next_state);
     emit_advance(e, k.work, k.options, G::row_bytes, G::row_bytes, k.work.scratch.sub(0, 3));
 }
 

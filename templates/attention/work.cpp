@@ -26,6 +26,17 @@ void emit_chiplet_runs(Emitter& e, const WorkRegisters& w, SReg position, SReg t
     e.s_add_u32(position, position, t[1]);
 }
 
+/// Bytes that exist of the cursor's block.
+void emit_records(Emitter& e, const WorkRegisters& w, unsigned k_row_bytes, unsigned v_row_bytes, SReg t) {
+    e.s_sub_i32(t[0], w.seq_kv, w.key);
+    e.s_min_i32(t[0], t[0], block_keys, "keys of the block that exist");
+    e.s_sub_u32(t[0], t[0], 1, "bounds: (keys - 1) * stride + one row");
+    e.s_mul_i32(t[1], t[0], w.k_row);
+    e.s_mul_i32(t[2], t[0], w.v_row);
+    e.s_add_u32(w.k_resource[2], t[1], k_row_bytes);
+    e.s_add_u32(w.v_resource[2], t[2], v_row_bytes);
+}
+
 } // namespace
 
 WorkRegisters allocate_work(SAllocator& s) {
@@ -72,7 +83,6 @@ WorkRegisters allocate_work(SAllocator& s) {
     w.second_tile = s.allocate("sSecondTile", 1, 1, "other tile of the pair, 0 when done");
     w.blocks_left = s.allocate("sBlocksLeft", 1, 1, "blocks of the tile left to fetch");
     w.key = s.allocate("sKey", 1, 1, "first key of the block to fetch");
-    w.fresh_flags = s.allocate("sNewFlags", 1, 1, "flags of the next descriptor");
     return w;
 }
 
@@ -94,7 +104,8 @@ void emit_work_start(Emitter& e, const WorkRegisters& w) {
     e.s_sub_u32(w.item, w.workgroup, w.step, "the first step leads to item = workgroup id");
 }
 
-void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o, const std::string& prefix) {
+void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,
+                    unsigned v_row_bytes, const std::string& prefix) {
     const std::string set_up = prefix + "_set_up", end = prefix + "_end", done = prefix + "_done";
     const SReg t = w.scratch, tile = t[8], keys = t[9];
     if (o.causal) {
@@ -147,11 +158,12 @@ void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
     }
     e.s_add_u32(w.blocks_left, keys, block_keys - 1);
     e.s_lshr_b32(w.blocks_left, w.blocks_left, 6, "key blocks of the tile");
-    if (o.from_diagonal)
-        e.s_lshl_b32(w.key, w.blocks_left, 6, "one block behind the last one");
-    else
-        e.s_mov_b32(w.key, -64, "one block before the first one");
     e.s_sub_u32(w.blocks_left, w.blocks_left, 1);
+    if (o.from_diagonal)
+        e.s_lshl_b32(w.key, w.blocks_left, 6, "the last block first");
+    else
+        e.s_mov_b32(w.key, 0);
+    e.s_or_b32(w.after[0], w.key, 1 << flag_first);
     divide(e, quotient, head, w.by_group, "K/V head");
     struct Tensor {
         SReg resource, pointer, strides, row_stride;
@@ -163,69 +175,44 @@ void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
         e.s_mov_b64(base, x.pointer, std::string(x.name) + ": base + batch * stride + head * stride");
         add_product64(e, base, batch, x.strides.sub(0, 2), t.sub(0, 3), "");
         add_product64(e, base, quotient, x.strides.sub(2, 2), t.sub(0, 3), "");
-        if (o.from_diagonal) {
+        if (o.from_diagonal)
             add_rows64(e, base, w.key, x.row_stride, t.sub(0, 2), "+ key * row stride");
-        } else {
-            e.s_lshl_b32(t[0], x.row_stride, 6, "- 64 rows");
-            e.s_lshr_b32(t[1], x.row_stride, 26);
-            e.s_sub_u32(base[0], base[0], t[0]);
-            e.s_subb_u32(base[1], base[1], t[1]);
-        }
     }
-    e.s_mov_b32(w.fresh_flags, 1u << flag_first);
+    emit_records(e, w, k_row_bytes, v_row_bytes, t.sub(0, 3));
     e.s_branch(done);
 
     e.label(end);
-    e.remark("No more items: a descriptor that says so. The cursor stays on its last block, whose bytes are");
-    e.remark("fetched again and not used.");
+    e.remark("No more items: a descriptor that says so, and transfers of nothing.");
     e.s_mov_b32(w.blocks_left, 0);
-    e.s_mov_b32(w.fresh_flags, (1u << flag_first) | (1u << flag_end));
-    const int back = o.from_diagonal ? 64 : -64;
-    e.s_add_i32(w.key, w.key, back);
-    for (const auto& [resource, row_stride] :
-         {std::pair{w.k_resource, w.k_row}, std::pair{w.v_resource, w.v_row}}) {
-        e.s_lshl_b32(t[0], row_stride, 6);
-        e.s_lshr_b32(t[1], row_stride, 26);
-        if (o.from_diagonal) {
-            e.s_add_u32(resource[0], resource[0], t[0]);
-            e.s_addc_u32(resource[1], resource[1], t[1]);
-        } else {
-            e.s_sub_u32(resource[0], resource[0], t[0]);
-            e.s_subb_u32(resource[1], resource[1], t[1]);
-        }
-    }
+    e.s_mov_b32(w.after[0], (1u << flag_first) | (1u << flag_end));
+    e.s_mov_b32(w.k_resource[2], 0);
+    e.s_mov_b32(w.v_resource[2], 0);
     e.label(done);
 }
 
 void emit_advance(Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,
                   unsigned v_row_bytes, SReg scratch) {
-    const SReg low = scratch[0], high = scratch[1], rows = scratch[2];
+    const SReg low = scratch[0], high = scratch[1];
+    for (const auto& [to, from] : {std::pair{w.now, w.next}, std::pair{w.next, w.after}}) {
+        e.s_mov_b64(to.sub(0, 2), from.sub(0, 2), "descriptors move up");
+        e.s_mov_b64(to.sub(2, 2), from.sub(2, 2));
+    }
+    e.s_sub_u32(w.blocks_left, w.blocks_left, 1);
     e.s_add_i32(w.key, w.key, o.from_diagonal ? -64 : 64, "next key block");
-    e.s_or_b32(w.after[0], w.key, w.fresh_flags, "its descriptor; row, head and batch stay");
-    e.s_mov_b32(w.fresh_flags, 0);
-    e.s_sub_i32(rows, w.seq_kv, w.key);
-    e.s_min_i32(rows, rows, block_keys, "keys of the block that exist");
-    struct Tensor {
-        SReg resource, row_stride;
-        unsigned row_bytes;
-    };
-    for (const Tensor& x :
-         {Tensor{w.k_resource, w.k_row, k_row_bytes}, Tensor{w.v_resource, w.v_row, v_row_bytes}}) {
-        e.s_lshl_b32(low, x.row_stride, 6);
-        e.s_lshr_b32(high, x.row_stride, 26);
+    e.s_mov_b32(w.after[0], w.key, "its descriptor; row, head and batch stay");
+    for (const auto& [resource, row_stride] :
+         {std::pair{w.k_resource, w.k_row}, std::pair{w.v_resource, w.v_row}}) {
+        e.s_lshl_b32(low, row_stride, 6, "64 rows");
+        e.s_lshr_b32(high, row_stride, 26);
         if (o.from_diagonal) {
-            e.s_sub_u32(x.resource[0], x.resource[0], low);
-            e.s_subb_u32(x.resource[1], x.resource[1], high);
+            e.s_sub_u32(resource[0], resource[0], low);
+            e.s_subb_u32(resource[1], resource[1], high);
         } else {
-            e.s_add_u32(x.resource[0], x.resource[0], low);
-            e.s_addc_u32(x.resource[1], x.resource[1], high);
+            e.s_add_u32(resource[0], resource[0], low);
+            e.s_addc_u32(resource[1], resource[1], high);
         }
     }
-    e.s_sub_u32(rows, rows, 1, "bounds: (rows - 1) * stride + one row");
-    e.s_mul_i32(low, rows, w.k_row);
-    e.s_mul_i32(high, rows, w.v_row);
-    e.s_add_u32(w.k_resource[2], low, k_row_bytes);
-    e.s_add_u32(w.v_resource[2], high, v_row_bytes);
+    emit_records(e, w, k_row_bytes, v_row_bytes, scratch);
 }
 
 } // namespace zyfa::templates::attention

@@ -23,7 +23,7 @@ struct WorkRegisters {
         score_scale, items, step, pairs, head_units, last_tile, group, by_pairs, by_head_units, by_group;
     isa::SReg diagonal; ///< seq_kv - seq_q: row i sees keys up to i + diagonal
     // Fetch cursor
-    isa::SReg item, second_tile, blocks_left, key, fresh_flags;
+    isa::SReg item, second_tile, blocks_left, key;
     isa::SReg k_resource, v_resource; ///< buffer descriptors of the block to fetch next
     // Descriptors of the blocks that are 1, 2 and 3 ahead of the one whose PV product runs, and of the tile
     // in the accumulator (first word: whether there is one)
@@ -36,13 +36,13 @@ WorkRegisters allocate_work(isa::SAllocator& s);
 /// Loads the resident arguments and sets the cursor before the first item.
 void emit_work_start(isa::Emitter& e, const WorkRegisters& w);
 
-/// Moves the cursor to the next tile: the second one of a pair, the next item, or the end. Leaves it one
-/// block before the tile's first, for emit_advance.
-void emit_next_tile(isa::Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
-                    const std::string& label_prefix);
+/// The cursor has left its tile: moves it to the first block of the next one, which is the second tile of a
+/// pair, or the first of the next item, or to the end (a descriptor that says so; nothing is fetched).
+void emit_next_tile(isa::Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,
+                    unsigned v_row_bytes, const std::string& label_prefix);
 
-/// Moves the cursor by one block: descriptor `after`, buffer descriptors with the bytes that exist. Once per
-/// block; scratch: 6 SGPRs.
+/// Moves the descriptors up by one block and the cursor to the next block of its tile: descriptor `after`,
+/// buffer descriptors with the bytes that exist. Once per block; scratch: 3 SGPRs.
 void emit_advance(isa::Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,
                   unsigned v_row_bytes, isa::SReg scratch);
 
