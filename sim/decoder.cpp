@@ -25,17 +25,7 @@ std::int32_t signed_field(std::uint32_t word, unsigned high, unsigned low) {
 }
 
 unsigned words_of(OperandType type) {
-    switch (type) {
-    case OperandType::none:
-        return 0;
-    case OperandType::b64:
-    case OperandType::f64:
-    case OperandType::pk_f32:
-    case OperandType::mask:
-        return 2;
-    default:
-        return 1;
-    }
+    return operand_words(type);
 }
 
 /// 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1/(2 pi): inline constants 240 to 248 in each format.
@@ -359,8 +349,9 @@ class Decoder {
     /// D = S0 * K + S1 (fmamk) or S0 * S1 + K (fmaak): a fused multiply-add with a literal.
     void fused_literal(std::string_view name, unsigned src0, unsigned vsrc1, unsigned vdst) {
         const bool half = name.ends_with("f16");
-        const ValuOp* op = find_valu_op(half ? "v_fma_f16" : "v_fma_f32");
-        if (op == nullptr || name.starts_with("v_mad"))
+        const bool unfused = name.starts_with("v_mad"); // gfx950 has these for FP16 only
+        const ValuOp* op = find_valu_op(!half ? "v_fma_f32" : unfused ? "v_mad_f16" : "v_fma_f16");
+        if (op == nullptr || (unfused && !half))
             throw Unsupported{};
         const OperandType type = half ? OperandType::f16 : OperandType::f32;
         const bool add_literal = name.starts_with("v_fmaak");
