@@ -94,9 +94,62 @@ struct Transpose {
     static unsigned element_of(unsigned j) { return j % per_lane; }
 };
 
+template <unsigned Bits>
+void transpose_group(u32* d, const u64* words) {
+    using T = Transpose<Bits>;
+    constexpr u64 mask = (1ull << Bits) - 1;
+    for (unsigned j = 0; j < 16; ++j) {
+        u64 result = 0;
+        for (unsigned e = 0; e < T::per_lane; ++e)
+            result |= (words[T::lane_of(j, e)] >> (Bits * T::element_of(j)) & mask) << (Bits * e);
+        d[j] = static_cast<u32>(result);
+        d[lanes + j] = static_cast<u32>(result >> 32);
+    }
+}
+
+#if defined(__SSE2__)
+inline __m128i row(u64 word) {
+    return _mm_cvtsi64_si128(static_cast<long long>(word));
+}
+/// Four lanes' results, 64 bits each, to their two registers.
+inline void put_four(u32* d, __m128i first, __m128i second) {
+    const __m128 a = _mm_castsi128_ps(first), b = _mm_castsi128_ps(second);
+    _mm_storeu_ps(reinterpret_cast<float*>(d), _mm_shuffle_ps(a, b, 0x88));
+    _mm_storeu_ps(reinterpret_cast<float*>(d + lanes), _mm_shuffle_ps(a, b, 0xdd));
+}
+
+/// Lanes 4r to 4r + 3 hold the columns of the rows that lanes r, r + 4, r + 8, r + 12 addressed.
+template <>
+void transpose_group<16>(u32* d, const u64* words) {
+    for (unsigned r = 0; r < 4; ++r) {
+        const __m128i ab = _mm_unpacklo_epi16(row(words[r]), row(words[r + 4]));
+        const __m128i ce = _mm_unpacklo_epi16(row(words[r + 8]), row(words[r + 12]));
+        put_four(d + 4 * r, _mm_unpacklo_epi32(ab, ce), _mm_unpackhi_epi32(ab, ce));
+    }
+}
+
+/// Lanes 8r to 8r + 7 hold the columns of the rows that lanes r, r + 2, ..., r + 14 addressed.
+template <>
+void transpose_group<8>(u32* d, const u64* words) {
+    for (unsigned r = 0; r < 2; ++r) {
+        __m128i pairs[4];
+        for (unsigned n = 0; n < 4; ++n)
+            pairs[n] = _mm_unpacklo_epi8(row(words[r + 4 * n]), row(words[r + 4 * n + 2]));
+        const __m128i low0 = _mm_unpacklo_epi16(pairs[0], pairs[1]),
+                      low1 = _mm_unpackhi_epi16(pairs[0], pairs[1]);
+        const __m128i high0 = _mm_unpacklo_epi16(pairs[2], pairs[3]),
+                      high1 = _mm_unpackhi_epi16(pairs[2], pairs[3]);
+        u32* const out = d + 8 * r;
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(out), low0);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 4), low1);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(out + lanes), high0);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(out + lanes + 4), high1);
+    }
+}
+#endif
+
 template <unsigned Bits, bool Observed>
 void read_transposed(Wave& w, const Instruction& i) {
-    using T = Transpose<Bits>;
     const u64 active = Lds::resolve(w, i, 8, "load");
     if (active != ~0ull)
         fault("partial EXEC", "transposed LDS reads need all lanes active (CDNA4 ISA)");
@@ -104,16 +157,9 @@ void read_transposed(Wave& w, const Instruction& i) {
     u64 words[lanes];
     for (unsigned lane = 0; lane < lanes; ++lane)
         words[lane] = peek<u64>(w.thread->pointers[lane]);
-    constexpr u64 mask = (1ull << Bits) - 1;
     u32* d = w.v + i.dst.value;
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-        const unsigned group = lane & ~15u, j = lane & 15;
-        u64 result = 0;
-        for (unsigned e = 0; e < T::per_lane; ++e)
-            result |= (words[group + T::lane_of(j, e)] >> (Bits * T::element_of(j)) & mask) << (Bits * e);
-        d[lane] = static_cast<u32>(result);
-        d[lanes + lane] = static_cast<u32>(result >> 32);
-    }
+    for (unsigned group = 0; group < lanes; group += 16)
+        transpose_group<Bits>(d + group, words + group);
 }
 
 /// 6-bit fields: field e of lane j is field j of lane e.

@@ -193,6 +193,9 @@ TEST_CASE("engine: transposed LDS reads") {
     const auto b8 = run_lanes(fill + "ds_read_b64_tr_b8 v[32:33], v20\ns_waitcnt lgkmcnt(0)",
                               words(identity, 8), 2, with_lds(512));
     const auto byte = [&](unsigned lane, unsigned i) { return b8[i / 4][lane] >> (8 * (i % 4)) & 0xff; };
+    for (unsigned lane = 0; lane < 64; ++lane)
+        for (unsigned i = 0; i < 8; ++i)
+            CHECK(byte(lane, i) == ((lane / 16 * 16 + 2 * i + lane % 16 / 8) * 8 + lane % 8) % 256);
     for (unsigned i = 0; i < 8; ++i) {
         CHECK(byte(0, i) == 16 * i);
         CHECK(byte(9, i) == 9 + 16 * i);
@@ -201,6 +204,9 @@ TEST_CASE("engine: transposed LDS reads") {
     const auto b16 = run_lanes(fill + "ds_read_b64_tr_b16 v[32:33], v20\ns_waitcnt lgkmcnt(0)",
                                words(identity, 16), 2, with_lds(512));
     const auto half = [&](unsigned lane, unsigned i) { return b16[i / 2][lane] >> (16 * (i % 2)) & 0xffff; };
+    for (unsigned lane = 0; lane < 64; ++lane)
+        for (unsigned i = 0; i < 4; ++i)
+            CHECK(half(lane, i) == (lane / 16 * 16 + 4 * i + lane % 16 / 4) * 4 + lane % 4);
     for (unsigned i = 0; i < 4; ++i) {
         CHECK(half(0, i) == 16 * i);
         CHECK(half(5, i) == 5 + 16 * i);
