@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -195,6 +196,30 @@ TEST_CASE("a call's own mode goes before the context's") {
     CHECK(tensors.check(64).empty());
     args.mode.reset();
     CHECK(error_of([&] { context.attention(args); }).code() == ErrorCode::cache_miss);
+}
+
+TEST_CASE("a large problem is tuned on given inputs within its budget, on a cut that the evidence names") {
+    const TemporaryFolder folder;
+    Context context(simulator(Mode::tune, folder.path()));
+    const Problem large = padded(bf16(2, 4, 2, 1100, 1100), Problem::Layout::bshd);
+    DrawnInputs drawn = draw_inputs(large, Distribution::logit_sd_4, 3);
+    call::PrepareRequest request;
+    request.inputs = {std::move(drawn.q), std::move(drawn.k), std::move(drawn.v), "captured:test"};
+    request.tuning.emplace();
+    request.tuning->budget_s = 0.5;
+    struct : tuner::MeasurementSink {
+        void measured(const Measurement& measurement) override { ++seen[to_string(measurement.status)]; }
+        std::map<std::string, int> seen;
+    } sink;
+    request.sink = &sink;
+    const Explanation explanation = context.impl().prepare(large, 0, request);
+    const Evidence evidence = Evidence::from_json(explanation.evidence_json);
+    CHECK(evidence.data_profile == "captured:test");
+    CHECK_MESSAGE(evidence.winner.message.find("cut for the simulator") != std::string::npos,
+                  evidence.winner.message);
+    CHECK(evidence.winner.relative_rms > 0);
+    CHECK(sink.seen["measured"] >= 1);
+    CHECK(sink.seen.size() == 1); // nothing failed
 }
 
 TEST_CASE("tuning again replaces the winner, and calls take the new one") {

@@ -90,6 +90,27 @@ TEST_CASE("child: a call that must hit" * doctest::skip()) {
     one_call(Mode::must_hit);
 }
 
+TEST_CASE("child: a call without a simulator" * doctest::skip()) {
+    // Not under test where the machine has a GPU.
+    const std::string status = runtime::Runtime::probe("auto", "").device_status;
+    if (status.find("no ") != 0)
+        return;
+    ContextOptions options; // device "auto"
+    options.cache_dir = ":memory:";
+    Context context(options);
+    AttentionArgs args = call::arguments_of(problem, 0);
+    const Error error = error_of([&] { context.attention(args); });
+    CHECK(error.code() == ErrorCode::no_device);
+    const std::string message = error.what();
+    CHECK_MESSAGE(message.find("ZYFA_DEVICE=sim") != std::string::npos, message);
+    CHECK_MESSAGE(message.find("ooked for:") != std::string::npos, message);
+}
+
+TEST_CASE("without a GPU a call says what was looked for, and does not fall to the simulator") {
+    const TemporaryFolder folder;
+    Process("child: a call without a simulator", folder.path(), "report").wait();
+}
+
 TEST_CASE("a second process hits what the first has tuned: nothing is assembled or timed") {
     const TemporaryFolder folder;
     const Counters first = Process("child: a call that may tune", folder.path(), "first").wait();
