@@ -123,7 +123,6 @@ class Decoder {
     }
 
     // --- Scalar
-    // ------------------------------------------------------------------------------------------------
 
     Operand scalar_source(unsigned code, unsigned words, bool zero_extend) {
         if (code < 128)
@@ -181,6 +180,8 @@ class Decoder {
             i_.imm = field(w0_, 15, 0);
             i_.control = w1_;
             destination();
+            if (op->s0 != 0)
+                i_.src[0] = sgpr(field(w0_, 22, 16), op->s0);
             if (op->kind == InstructionClass::branch)
                 relative_target();
         } else { // SOP2
@@ -195,7 +196,6 @@ class Decoder {
     }
 
     // --- Vector
-    // ------------------------------------------------------------------------------------------------
 
     /// A vector source: register, SGPR, or constant with its modifiers applied.
     Operand vector_source(unsigned n, unsigned code, OperandType type, unsigned words, bool apply_modifiers) {
@@ -366,6 +366,8 @@ class Decoder {
         i_.execute = op.execute;
         i_.kind = InstructionClass::valu;
         i_.flags |= flag::vector;
+        if (op.d_is_s0)
+            i_.flags |= flag::writes_source;
         const std::string_view name = raw_.mnemonic;
         const bool from_acc = name == "v_accvgpr_read_b32" || name == "v_accvgpr_mov_b32";
         const bool to_acc = name == "v_accvgpr_write_b32" || name == "v_accvgpr_mov_b32";
@@ -520,7 +522,6 @@ class Decoder {
     }
 
     // --- Memory
-    // ------------------------------------------------------------------------------------------------
 
     const MemoryOp& memory_op(const char* suffix = "") {
         const MemoryOp* op = find_memory_op(std::string(raw_.mnemonic) + suffix);

@@ -111,7 +111,7 @@ void start_workgroup(const Dispatch& d, std::uint64_t linear_id, Workgroup& grou
         wave.state = WaveState::running;
         wave.scc = wave.indexed = wave.skipping = false;
         wave.priority = 0;
-        wave.instructions = 0;
+        wave.instructions = wave.idle = 0;
         std::fill(std::begin(wave.cycles), std::end(wave.cycles), 0);
         wave.v_limit = static_cast<std::uint16_t>(d.kernel->vgprs);
         wave.a_limit = static_cast<std::uint16_t>(d.kernel->agprs);

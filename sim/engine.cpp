@@ -20,6 +20,9 @@ namespace zyfa::sim {
 
 namespace {
 
+/// Instructions of one wave before the next gets its turn: long enough to keep its registers in the host's
+/// cache, short enough for waves that wait for each other through LDS.
+constexpr std::uint64_t default_wave_quantum = 4096;
 /// Instructions of one workgroup before another resident one gets its turn. Only kernels whose workgroups
 /// wait for each other notice.
 constexpr std::uint64_t workgroup_quantum = 1u << 20;
@@ -57,8 +60,10 @@ bool independent_workgroups(const CodeObjectImpl& code) {
 /// The state that the host threads of one launch share.
 class Run {
   public:
-    Run(const Dispatch& dispatch, const Memory& memory, const Launch& launch)
-        : dispatch_(dispatch), memory_(memory), keep_events_(launch.keep_events),
+    /// `spare`: storage of workgroups that have ended, kept from launch to launch.
+    Run(const Dispatch& dispatch, const Memory& memory, const Launch& launch,
+        std::vector<std::unique_ptr<Workgroup>>& spare)
+        : dispatch_(dispatch), memory_(memory), spare_(spare), keep_events_(launch.keep_events),
           total_(std::uint64_t{dispatch.grid[0]} * dispatch.grid[1] * dispatch.grid[2]), costs_(total_) {
         resident_limit_ = std::uint64_t{dispatch.device.compute_units} * occupancy(dispatch);
         if (const std::uint64_t timed = std::min<std::uint64_t>(launch.timed_workgroups, total_);
@@ -70,7 +75,7 @@ class Run {
                 order_[i] = i;
             random_.seed(seed);
             std::shuffle(order_.begin(), order_.end(), random_);
-            rotate_waves_ = true;
+            vary_waves_ = true;
         }
     }
 
@@ -87,6 +92,9 @@ class Run {
                 check_limit(*group);
             } catch (const FaultError& error) {
                 stop(describe(*group, error));
+                return;
+            } catch (const std::exception& error) { // the host's memory gave out, or a defect here
+                stop(describe(*group, {"internal error", error.what()}));
                 return;
             }
             give_back(std::move(group));
@@ -144,10 +152,12 @@ class Run {
                 } else {
                     group = std::make_unique<Workgroup>();
                 }
-                const std::size_t first = rotate_waves_ ? random_() % dispatch_.waves : 0;
+                const std::size_t first = vary_waves_ ? random_() % dispatch_.waves : 0;
+                const std::uint64_t quantum = vary_waves_ ? 64 + random_() % 8128 : default_wave_quantum;
                 lock.unlock();
                 start_workgroup(dispatch_, id, *group);
                 group->next_wave = first;
+                group->wave_quantum = quantum;
                 return group;
             }
             if (!waiting_.empty()) {
@@ -186,13 +196,19 @@ class Run {
         changed_.notify_all();
     }
 
-    void check_limit(const Workgroup& group) const {
+    void check_limit(Workgroup& group) const {
         const std::uint64_t limit = dispatch_.device.instruction_limit;
-        for (const Wave& wave : group.waves)
-            if (wave.state != WaveState::ended && wave.instructions > limit)
-                throw FaultError{"hang", "wave " + std::to_string(wave.id) + " has executed " +
-                                             std::to_string(wave.instructions) +
-                                             " instructions without ending"};
+        for (const Wave& wave : group.waves) {
+            if (wave.state == WaveState::ended || wave.instructions + wave.idle <= limit)
+                continue;
+            group.next_wave = wave.id;
+            std::string text = "wave " + std::to_string(wave.id) + " has executed " +
+                               std::to_string(wave.instructions) + " instructions without ending";
+            if (group.at_barrier != 0)
+                text += "; " + std::to_string(group.at_barrier) + " of " +
+                        std::to_string(group.waves.size()) + " waves wait at a barrier";
+            throw FaultError{"hang", text};
+        }
     }
 
     void stop(Fault fault) {
@@ -219,12 +235,13 @@ class Run {
 
     const Dispatch& dispatch_;
     const Memory& memory_;
+    std::vector<std::unique_ptr<Workgroup>>& spare_;
     const bool keep_events_;
     const std::uint64_t total_;
     std::uint64_t resident_limit_ = 0;
     std::uint64_t timed_every_ = 0; ///< every n-th workgroup runs on the cycle model; 0: none
     std::vector<std::shared_ptr<const timing::TimingReport>> reports_;
-    bool rotate_waves_ = false;
+    bool vary_waves_ = false; ///< a seed: other orders and turns of the waves
     std::mt19937_64 random_;
     std::vector<std::uint64_t> order_;
 
@@ -232,7 +249,6 @@ class Run {
     std::condition_variable changed_;
     std::uint64_t next_ = 0, resident_ = 0, finished_ = 0, instructions_ = 0;
     std::deque<std::unique_ptr<Workgroup>> waiting_;
-    std::vector<std::unique_ptr<Workgroup>> spare_;
     std::vector<double> costs_;
     std::optional<Fault> fault_;
     bool stopped_ = false;
@@ -308,9 +324,10 @@ struct Engine::Impl {
     Memory& memory;
     DeviceConfig config;
     std::mutex mutex; ///< one launch at a time
+    std::vector<std::unique_ptr<Workgroup>> spare;
 };
 
-Engine::Engine(Memory& memory, DeviceConfig config) : impl_(new Impl{memory, config, {}}) {}
+Engine::Engine(Memory& memory, DeviceConfig config) : impl_(new Impl{memory, config, {}, {}}) {}
 Engine::~Engine() = default;
 const DeviceConfig& Engine::config() const noexcept {
     return impl_->config;
@@ -346,7 +363,7 @@ LaunchResult Engine::run(const Launch& launch) {
     write_packet(packet, d);
     write_queue(queue);
 
-    Run run(d, impl_->memory, launch);
+    Run run(d, impl_->memory, launch, impl_->spare);
     const unsigned wanted =
         d.device.threads != 0 ? d.device.threads : std::max(1u, std::thread::hardware_concurrency());
     const auto helpers = static_cast<unsigned>(std::min<std::uint64_t>(wanted, run.workgroups())) - 1;
@@ -356,6 +373,9 @@ LaunchResult Engine::run(const Launch& launch) {
     run.work();
     for (std::thread& thread : threads)
         thread.join();
+
+    if (impl_->spare.size() > wanted) // of kernels whose workgroups took turns
+        impl_->spare.resize(wanted);
 
     result.fault = run.fault();
     result.instructions = run.instructions();

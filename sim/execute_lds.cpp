@@ -80,6 +80,22 @@ void masked_or(Wave& w, const Instruction& i) {
     });
 }
 
+/// Exchanges at offset0 and offset1, as the pairs of read2 and write2.
+template <unsigned N, unsigned Unit, bool Observed>
+void exchange2(Wave& w, const Instruction& i) {
+    const u64 active = w.exec();
+    u32* old = w.thread->temporary[0];
+    for (unsigned n = 0; n < 2; ++n) {
+        resolve_at(w, i.src[0], (i.imm >> (8 * n) & 0xff) * Unit, 4 * N, "atomic", active);
+        observe<Observed>(w, i, active, 4 * N);
+        Words<N>::load(old + n * N * lanes, w.thread->pointers, active);
+        Words<N>::store(w.v + i.src[1 + n].value, w.thread->pointers, active);
+    }
+    u32* d = w.v + i.dst.value;
+    for (unsigned n = 0; n < 2 * N; ++n)
+        for_each_lane(active, [&](unsigned lane) { d[n * lanes + lane] = old[n * lanes + lane]; });
+}
+
 // --- Transposed reads
 // ------------------------------------------------------------------------------------------ Each group of 16
 // lanes works alone; lanes supply addresses, data comes from the addresses of other lanes of the group
@@ -191,7 +207,6 @@ void read_transposed_6(Wave& w, const Instruction& i) {
 }
 
 // --- Permutations; no LDS is touched
-// -----------------------------------------------------------------------------
 
 void bpermute(Wave& w, const Instruction& i) {
     const u64 exec = w.exec();
@@ -263,6 +278,10 @@ constexpr MemoryOp read2_row(std::string_view name) {
 template <unsigned N, unsigned Unit>
 constexpr MemoryOp write2_row(std::string_view name) {
     return {name, write2<N, Unit, false>, write2<N, Unit, true>, 0, N, N, 8 * N, flag::store};
+}
+template <unsigned N, unsigned Unit>
+constexpr MemoryOp exchange2_row(std::string_view name) {
+    return {name, exchange2<N, Unit, false>, exchange2<N, Unit, true>, 2 * N, N, N, 8 * N, flag::atomic};
 }
 template <unsigned Bits>
 constexpr MemoryOp transposed_row(std::string_view name) {
@@ -357,6 +376,10 @@ const MemoryOp ops[] = {
     atomic_op<Lds, u32, compare_swap<u32>>("ds_cmpst_rtn_b32", true, 1, 1),
     atomic_op<Lds, u64, compare_swap<u64>>("ds_cmpst_b64", false, 2, 2),
     atomic_op<Lds, u64, compare_swap<u64>>("ds_cmpst_rtn_b64", true, 2, 2),
+    exchange2_row<1, 4>("ds_wrxchg2_rtn_b32"),
+    exchange2_row<1, 256>("ds_wrxchg2st64_rtn_b32"),
+    exchange2_row<2, 8>("ds_wrxchg2_rtn_b64"),
+    exchange2_row<2, 512>("ds_wrxchg2st64_rtn_b64"),
     {"ds_mskor_b32", masked_or<false>, masked_or<true>, 0, 1, 1, 4, flag::atomic},
     {"ds_mskor_rtn_b32", masked_or<false>, masked_or<true>, 1, 1, 1, 4, flag::atomic},
 };

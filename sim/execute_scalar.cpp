@@ -50,12 +50,12 @@ void run_compare(Wave& w, const Instruction& i) {
 /// SOPK: destination (also a source) and the 16-bit immediate.
 template <auto F>
 void run_immediate(Wave& w, const Instruction& i) {
-    write32(w, i.dst, F(w, read32(w, i.dst), i.imm));
+    write32(w, i.dst, F(w, read32(w, i.src[0]), i.imm));
 }
 template <class A, auto F>
 void run_compare_immediate(Wave& w, const Instruction& i) {
     const u32 k = std::is_signed_v<A> ? static_cast<u32>(static_cast<std::int16_t>(i.imm)) : (i.imm & 0xffff);
-    w.scc = F(static_cast<A>(read32(w, i.dst)), static_cast<A>(k));
+    w.scc = F(static_cast<A>(read32(w, i.src[0])), static_cast<A>(k));
 }
 
 constexpr std::uint8_t words(std::size_t bytes) {
@@ -89,11 +89,11 @@ constexpr ScalarOp compare(std::string_view name) {
 }
 template <auto F>
 constexpr ScalarOp immediate(std::string_view name) {
-    return {name, run_immediate<F>, 1};
+    return {name, run_immediate<F>, 1, 1};
 }
 template <class A, auto F>
 constexpr ScalarOp compare_immediate(std::string_view name) {
-    return {name, run_compare_immediate<A, F>, 1};
+    return {name, run_compare_immediate<A, F>, 0, 1};
 }
 constexpr ScalarOp plain(std::string_view name, Handler handler, InstructionClass kind, unsigned d = 0,
                          unsigned s0 = 0, unsigned s1 = 0) {
@@ -105,7 +105,7 @@ constexpr ScalarOp plain(std::string_view name, Handler handler, InstructionClas
             kind};
 }
 
-// --- Arithmetic with carry and overflow --------------------------------------------------------------------
+// --- Arithmetic with carry and overflow
 
 u32 add_u32(Wave& w, u32 a, u32 b) {
     const u64 sum = u64{a} + b;
@@ -225,7 +225,6 @@ void write_exec(Wave& w, const Instruction& i) {
 }
 
 // --- Control
-// ---------------------------------------------------------------------------------------------------
 
 void take(Wave& w, const Instruction& i) {
     if (i.target == no_target)
@@ -265,8 +264,9 @@ void execute_endpgm(Wave& w, const Instruction&) {
 void execute_barrier(Wave& w, const Instruction&) {
     w.state = WaveState::barrier;
 }
-void execute_sleep(Wave& w, const Instruction&) {
+void execute_sleep(Wave& w, const Instruction& i) {
     w.state = WaveState::sleeping;
+    w.idle += 16 * (i.imm & 127); // 64 cycles per unit
 }
 void execute_nothing(Wave&, const Instruction&) {}
 void execute_setprio(Wave& w, const Instruction& i) {
@@ -288,13 +288,15 @@ void execute_cmov64(Wave& w, const Instruction& i) {
     if (w.scc)
         write64(w, i.dst, read64(w, i.src[0]));
 }
+void execute_movk(Wave& w, const Instruction& i) {
+    write32(w, i.dst, static_cast<u32>(static_cast<std::int16_t>(i.imm)));
+}
 void execute_cmovk(Wave& w, const Instruction& i) {
     if (w.scc)
         write32(w, i.dst, static_cast<u32>(static_cast<std::int16_t>(i.imm)));
 }
 
 // --- Relative addressing
-// -----------------------------------------------------------------------------------------
 
 unsigned relative(const Wave& w, const Operand& operand, unsigned registers) {
     const u64 index = u64{operand.index} + w.m0();
@@ -335,7 +337,6 @@ void execute_setvskip(Wave& w, const Instruction& i) {
 }
 
 // --- Hardware registers
-// --------------------------------------------------------------------------------------------
 
 void execute_getreg(Wave& w, const Instruction& i) {
     const u32 value = read_hardware_register(w, i.imm & 63);
@@ -348,7 +349,7 @@ void set_register(Wave& w, const Instruction& i, u32 value) {
     write_hardware_register(w, i.imm & 63, (value << offset) & mask, mask);
 }
 void execute_setreg(Wave& w, const Instruction& i) {
-    set_register(w, i, read32(w, i.dst));
+    set_register(w, i, read32(w, i.src[0]));
 }
 void execute_setreg_imm(Wave& w, const Instruction& i) {
     set_register(w, i, i.control);
@@ -532,7 +533,7 @@ const ScalarOp scalar_ops[] = {
     plain("s_setvskip", execute_setvskip, C::control, 0, 1, 1),
     plain("s_set_gpr_idx_on", execute_gpr_idx_on, C::control, 0, 1),
     // SOPK
-    immediate<[](Wave&, u32, u32 k) { return static_cast<u32>(static_cast<std::int16_t>(k)); }>("s_movk_i32"),
+    plain("s_movk_i32", execute_movk, C::salu, 1),
     immediate<[](Wave& w, u32 a, u32 k) {
         return add_i32(w, a, static_cast<u32>(static_cast<std::int16_t>(k)));
     }>("s_addk_i32"),
@@ -552,7 +553,7 @@ const ScalarOp scalar_ops[] = {
     compare_immediate<u32, [](u32 a, u32 b) { return a < b; }>("s_cmpk_lt_u32"),
     compare_immediate<u32, [](u32 a, u32 b) { return a <= b; }>("s_cmpk_le_u32"),
     plain("s_getreg_b32", execute_getreg, C::salu, 1),
-    plain("s_setreg_b32", execute_setreg, C::salu, 1),
+    plain("s_setreg_b32", execute_setreg, C::salu, 0, 1),
     plain("s_setreg_imm32_b32", execute_setreg_imm, C::salu),
     plain("s_call_b64", execute_call, C::branch, 2),
     // SOPP

@@ -17,8 +17,21 @@ u64 offset_of(const Wave& w, const Instruction& i) {
     return static_cast<u64>(immediate) + scalar;
 }
 
+bool is_buffer(const Instruction& i) {
+    return i.src[0].words == 4;
+}
+
+/// Null: out of a buffer's range.
 std::byte* resolve(Wave& w, const Instruction& i, unsigned bytes, const char* what) {
-    const u64 address = (w.s64(i.src[0].index) + offset_of(w, i)) & ~3ull;
+    u64 base = w.s64(i.src[0].index);
+    if (is_buffer(i)) {
+        const u32* v = w.s + i.src[0].index;
+        const u64 stride = v[1] >> 16 & 0x3fff, size = stride == 0 ? v[2] : stride * v[2];
+        base &= 0xffffffffffffull;
+        if (offset_of(w, i) + bytes > size)
+            return nullptr;
+    }
+    const u64 address = (base + offset_of(w, i)) & ~3ull;
     w.thread->addresses[0] = address;
     if (!w.thread->view.contains(address, bytes))
         memory_fault(w.thread->view.memory(), what, address, bytes, -1);
@@ -35,6 +48,8 @@ void scalar_load(Wave& w, const Instruction& i) {
 template <unsigned N, bool Observed>
 void scalar_store(Wave& w, const Instruction& i) {
     std::byte* p = resolve(w, i, 4 * N, "scalar store");
+    if (p == nullptr)
+        return;
     observe<Observed>(w, i, 1, 4 * N);
     std::memcpy(p, w.s + i.src[1].index, 4 * N);
 }
@@ -64,6 +79,8 @@ void scalar_buffer_load(Wave& w, const Instruction& i) {
 template <class T, auto F, bool Observed>
 void scalar_atomic(Wave& w, const Instruction& i) {
     std::byte* p = resolve(w, i, sizeof(T), "scalar atomic");
+    if (p == nullptr)
+        return;
     observe<Observed>(w, i, 1, sizeof(T));
     T data, compare{};
     std::memcpy(&data, w.s + i.src[1].index, sizeof data);
@@ -79,11 +96,11 @@ void scalar_atomic(Wave& w, const Instruction& i) {
 /// Shader clock: a wave issues one instruction per 4 cycles (paper Section III-A); functional runs know no
 /// better time.
 void memtime(Wave& w, const Instruction& i) {
-    w.set_s64(i.dst.index, w.instructions * 4);
+    w.set_s64(i.dst.index, (w.instructions + w.idle) * 4);
 }
 /// 100 MHz reference clock, from the same count at 2.4 GHz.
 void memrealtime(Wave& w, const Instruction& i) {
-    w.set_s64(i.dst.index, w.instructions * 4 / 24);
+    w.set_s64(i.dst.index, (w.instructions + w.idle) * 4 / 24);
 }
 void nothing(Wave&, const Instruction&) {}
 
@@ -126,26 +143,64 @@ const MemoryOp ops[] = {
     store_row<2>("s_store_dwordx2"),
     store_row<4>("s_store_dwordx4"),
     atomic_row<u32, swap<u32>>("s_atomic_swap"),
-    atomic_row<u32, compare_swap<u32>>("s_atomic_cmpswap", 2),
-    atomic_row<u32, add<u32>>("s_atomic_add"),
-    atomic_row<u32, sub<u32>>("s_atomic_sub"),
-    atomic_row<u32, smin<u32>>("s_atomic_smin"),
-    atomic_row<u32, umin<u32>>("s_atomic_umin"),
-    atomic_row<u32, smax<u32>>("s_atomic_smax"),
-    atomic_row<u32, umax<u32>>("s_atomic_umax"),
-    atomic_row<u32, bit_and<u32>>("s_atomic_and"),
-    atomic_row<u32, bit_or<u32>>("s_atomic_or"),
-    atomic_row<u32, bit_xor<u32>>("s_atomic_xor"),
-    atomic_row<u32, increment<u32>>("s_atomic_inc"),
-    atomic_row<u32, decrement<u32>>("s_atomic_dec"),
     atomic_row<u64, swap<u64>>("s_atomic_swap_x2"),
-    atomic_row<u64, compare_swap<u64>>("s_atomic_cmpswap_x2", 4),
+    atomic_row<u32, add<u32>>("s_atomic_add"),
     atomic_row<u64, add<u64>>("s_atomic_add_x2"),
+    atomic_row<u32, sub<u32>>("s_atomic_sub"),
     atomic_row<u64, sub<u64>>("s_atomic_sub_x2"),
+    atomic_row<u32, smin<u32>>("s_atomic_smin"),
+    atomic_row<u64, smin<u64>>("s_atomic_smin_x2"),
+    atomic_row<u32, umin<u32>>("s_atomic_umin"),
+    atomic_row<u64, umin<u64>>("s_atomic_umin_x2"),
+    atomic_row<u32, smax<u32>>("s_atomic_smax"),
+    atomic_row<u64, smax<u64>>("s_atomic_smax_x2"),
+    atomic_row<u32, umax<u32>>("s_atomic_umax"),
+    atomic_row<u64, umax<u64>>("s_atomic_umax_x2"),
+    atomic_row<u32, bit_and<u32>>("s_atomic_and"),
+    atomic_row<u64, bit_and<u64>>("s_atomic_and_x2"),
+    atomic_row<u32, bit_or<u32>>("s_atomic_or"),
+    atomic_row<u64, bit_or<u64>>("s_atomic_or_x2"),
+    atomic_row<u32, bit_xor<u32>>("s_atomic_xor"),
+    atomic_row<u64, bit_xor<u64>>("s_atomic_xor_x2"),
+    atomic_row<u32, increment<u32>>("s_atomic_inc"),
     atomic_row<u64, increment<u64>>("s_atomic_inc_x2"),
+    atomic_row<u32, decrement<u32>>("s_atomic_dec"),
     atomic_row<u64, decrement<u64>>("s_atomic_dec_x2"),
+    atomic_row<u32, compare_swap<u32>>("s_atomic_cmpswap", 2),
+    atomic_row<u64, compare_swap<u64>>("s_atomic_cmpswap_x2", 4),
+    atomic_row<u32, swap<u32>>("s_buffer_atomic_swap"),
+    atomic_row<u64, swap<u64>>("s_buffer_atomic_swap_x2"),
+    atomic_row<u32, add<u32>>("s_buffer_atomic_add"),
+    atomic_row<u64, add<u64>>("s_buffer_atomic_add_x2"),
+    atomic_row<u32, sub<u32>>("s_buffer_atomic_sub"),
+    atomic_row<u64, sub<u64>>("s_buffer_atomic_sub_x2"),
+    atomic_row<u32, smin<u32>>("s_buffer_atomic_smin"),
+    atomic_row<u64, smin<u64>>("s_buffer_atomic_smin_x2"),
+    atomic_row<u32, umin<u32>>("s_buffer_atomic_umin"),
+    atomic_row<u64, umin<u64>>("s_buffer_atomic_umin_x2"),
+    atomic_row<u32, smax<u32>>("s_buffer_atomic_smax"),
+    atomic_row<u64, smax<u64>>("s_buffer_atomic_smax_x2"),
+    atomic_row<u32, umax<u32>>("s_buffer_atomic_umax"),
+    atomic_row<u64, umax<u64>>("s_buffer_atomic_umax_x2"),
+    atomic_row<u32, bit_and<u32>>("s_buffer_atomic_and"),
+    atomic_row<u64, bit_and<u64>>("s_buffer_atomic_and_x2"),
+    atomic_row<u32, bit_or<u32>>("s_buffer_atomic_or"),
+    atomic_row<u64, bit_or<u64>>("s_buffer_atomic_or_x2"),
+    atomic_row<u32, bit_xor<u32>>("s_buffer_atomic_xor"),
+    atomic_row<u64, bit_xor<u64>>("s_buffer_atomic_xor_x2"),
+    atomic_row<u32, increment<u32>>("s_buffer_atomic_inc"),
+    atomic_row<u64, increment<u64>>("s_buffer_atomic_inc_x2"),
+    atomic_row<u32, decrement<u32>>("s_buffer_atomic_dec"),
+    atomic_row<u64, decrement<u64>>("s_buffer_atomic_dec_x2"),
+    atomic_row<u32, compare_swap<u32>>("s_buffer_atomic_cmpswap", 2),
+    atomic_row<u64, compare_swap<u64>>("s_buffer_atomic_cmpswap_x2", 4),
+    store_row<1>("s_buffer_store_dword"),
+    store_row<2>("s_buffer_store_dwordx2"),
+    store_row<4>("s_buffer_store_dwordx4"),
     {"s_memtime", memtime, memtime, 2, 0, 0, 0, 0},
     {"s_memrealtime", memrealtime, memrealtime, 2, 0, 0, 0, 0},
+    {"s_atc_probe", nothing, nothing},
+    {"s_atc_probe_buffer", nothing, nothing},
     {"s_dcache_inv", nothing, nothing},
     {"s_dcache_wb", nothing, nothing},
     {"s_dcache_inv_vol", nothing, nothing},

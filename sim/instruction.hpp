@@ -75,6 +75,7 @@ inline constexpr std::uint16_t copy_sources = 128; ///< MFMA whose D overlaps A,
 inline constexpr std::uint16_t vector = 256;       ///< skipped while VSKIP is on
 inline constexpr std::uint16_t load = 512, store = 1024, atomic = 2048;
 inline constexpr std::uint16_t scratch = 4096, global = 8192; ///< segment of a FLAT encoding
+inline constexpr std::uint16_t writes_source = 16384; ///< a swap: dst and src[0] are both read and written
 } // namespace flag
 
 struct alignas(64) Instruction {

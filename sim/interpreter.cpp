@@ -8,21 +8,6 @@ namespace zyfa::sim {
 
 namespace {
 
-/// Instructions of one wave before the next gets its turn: long enough to keep its registers in the host's
-/// cache, short enough for waves that wait for each other through LDS.
-constexpr std::uint64_t wave_quantum = 4096;
-
-template <class Hooks>
-void step(Wave& wave, const Instruction& i, Hooks& hooks) {
-    hooks.before(wave, i);
-    if constexpr (Hooks::observes_memory)
-        i.execute_observed(wave, i);
-    else
-        i.execute(wave, i);
-    wave.cycles[static_cast<unsigned>(i.pipe)] += i.cycles;
-    hooks.after(wave, i);
-}
-
 void check_registers(const Wave& wave, const Instruction& i) {
     const auto refuse = [](const char* file, unsigned highest, unsigned limit) {
         fault("register out of range", std::string(file) + std::to_string(highest) +
@@ -36,8 +21,8 @@ void check_registers(const Wave& wave, const Instruction& i) {
 
 /// The instruction with its vector registers moved by M0 (s_set_gpr_idx_on). M0[7:0]: offset; M0[15:12]:
 /// which of source 0, 1, 2 and destination it applies to.
-Instruction indexed_copy(const Wave& wave, const Instruction& i) {
-    Instruction moved = i;
+void index_registers(const Wave& wave, const Instruction& i, Instruction& moved) {
+    moved = i;
     const std::uint32_t offset = wave.m0() & 0xff, which = wave.m0() >> 12 & 15;
     const auto move = [&](Operand& o) {
         if (o.kind != OperandKind::vgpr)
@@ -53,89 +38,32 @@ Instruction indexed_copy(const Wave& wave, const Instruction& i) {
             move(moved.src[n]);
     if ((which >> 3 & 1) != 0)
         move(moved.dst);
-    return moved;
-}
-
-/// For kernels or phases that need a look at each instruction first.
-template <class Hooks>
-void run_carefully(Wave& wave, std::uint64_t budget, Hooks& hooks) {
-    for (; budget != 0 && wave.state == WaveState::running; --budget) {
-        const Instruction& i = *wave.next++;
-        ++wave.instructions;
-        if (wave.skipping && (i.flags & flag::vector) != 0)
-            continue;
-        const bool vector_alu = i.valu != nullptr || i.kind == InstructionClass::valu;
-        if (wave.indexed && vector_alu && wave.m0() >> 12 != 0) {
-            const Instruction moved = indexed_copy(wave, i);
-            check_registers(wave, moved);
-            step(wave, moved, hooks);
-        } else {
-            check_registers(wave, i);
-            step(wave, i, hooks);
-        }
-    }
 }
 
 } // namespace
 
-template <class Hooks>
-void run_wave(Wave& wave, std::uint64_t budget, Hooks& hooks) {
-    const bool registers_fit = wave.code->v_end() <= wave.v_limit && wave.code->a_end() <= wave.a_limit;
-    std::uint64_t left = budget;
-    while (left != 0 && wave.state == WaveState::running) {
-        const std::uint64_t before = wave.instructions;
-        if (!registers_fit || wave.indexed || wave.skipping) {
-            run_carefully(wave, std::min<std::uint64_t>(left, 64), hooks);
-        } else {
-            for (std::uint64_t n = left; n != 0 && wave.state == WaveState::running; --n) {
-                const Instruction& i = *wave.next++;
-                ++wave.instructions;
-                step(wave, i, hooks);
-                if (wave.indexed || wave.skipping) [[unlikely]]
-                    break;
-            }
-        }
-        left -= wave.instructions - before;
+const Instruction* examine(const Wave& wave, const Instruction& i, Instruction& moved) {
+    if (wave.skipping && (i.flags & flag::vector) != 0)
+        return nullptr;
+    const bool vector_alu = i.valu != nullptr || i.kind == InstructionClass::valu;
+    const Instruction* chosen = &i;
+    if (wave.indexed && vector_alu && wave.m0() >> 12 != 0) {
+        index_registers(wave, i, moved);
+        chosen = &moved;
     }
+    check_registers(wave, *chosen);
+    return chosen;
 }
 
-template <class Hooks>
-void run_workgroup(Workgroup& group, ThreadContext& thread, std::uint64_t budget, Hooks& hooks) {
-    const std::size_t count = group.waves.size();
-    std::uint64_t done = 0;
-    while (done < budget && !group.done()) {
-        bool progressed = false;
-        for (std::size_t turn = 0; turn < count; ++turn) {
-            Wave& wave = group.waves[group.next_wave];
-            if (wave.state == WaveState::sleeping)
-                wave.state = WaveState::running;
-            if (wave.state == WaveState::running) {
-                wave.thread = &thread;
-                const std::uint64_t before = wave.instructions;
-                run_wave(wave, wave_quantum, hooks);
-                done += wave.instructions - before;
-                progressed |= wave.state != WaveState::sleeping;
-                if (wave.state == WaveState::barrier)
-                    ++group.at_barrier;
-                else if (wave.state == WaveState::ended)
-                    ++group.ended;
-                // A wave that has ended counts as arrived.
-                if (group.at_barrier != 0 && group.at_barrier + group.ended == count) {
-                    for (Wave& waiting : group.waves)
-                        if (waiting.state == WaveState::barrier)
-                            waiting.state = WaveState::running;
-                    group.at_barrier = 0;
-                }
-            }
-            group.next_wave = (group.next_wave + 1) % count;
-        }
-        if (!progressed)
-            return; // asleep: another workgroup may be what it waits for
-    }
+void settle_barrier(Workgroup& group) {
+    // A wave that has ended counts as arrived (LLVM AMDGPUUsage, s_barrier).
+    if (group.at_barrier == 0 || group.at_barrier + group.ended != group.waves.size())
+        return;
+    for (Wave& waiting : group.waves)
+        if (waiting.state == WaveState::barrier)
+            waiting.state = WaveState::running;
+    group.at_barrier = 0;
 }
-
-template void run_wave(Wave&, std::uint64_t, NoHooks&);
-template void run_workgroup(Workgroup&, ThreadContext&, std::uint64_t, NoHooks&);
 
 void execute_unknown(Wave&, const Instruction& i) {
     if (i.mnemonic == nullptr)
@@ -148,7 +76,6 @@ std::uint32_t read_special(const Wave& wave, unsigned code, bool high) {
         return static_cast<std::uint32_t>(high ? value >> 32 : value);
     };
     switch (code) {
-    // As 64 bits the aperture's address; as 32 bits its upper half, which is what the program needs.
     case scalar_code::shared_base:
         return half(shared_aperture);
     case scalar_code::shared_limit:

@@ -120,7 +120,6 @@ struct Half {
 };
 
 // --- Atomics
-// ---------------------------------------------------------------------------------------------------
 
 template <class T, auto F>
 T exchange(std::byte* p, T data, T compare) {

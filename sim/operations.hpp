@@ -37,7 +37,7 @@ struct CrossLaneOp {
     Handler execute;
     std::uint8_t d = 0, s0 = 0, s1 = 0;
     bool scalar_d = false; ///< destination is an SGPR
-    bool d_is_s0 = false;  ///< both operands are read and written
+    bool d_is_s0 = false;  ///< a swap: both operands are read and written
 };
 const CrossLaneOp* find_cross_lane_op(std::string_view mnemonic);
 

@@ -74,8 +74,8 @@ struct Wave {
     std::uint32_t mode_bits = 0; ///< MODE register as s_getreg sees it
     alignas(64) std::uint32_t s[128];
     std::uint64_t instructions = 0;
+    std::uint64_t idle = 0;           ///< issue slots slept away
     std::uint64_t cycles[pipes] = {}; ///< occupancy by pipe
-    std::uint64_t class_counts[instruction_classes] = {};
     // Cold.
     unsigned id = 0; ///< in the workgroup
     std::uint16_t v_limit = 0, a_limit = 0;
@@ -108,6 +108,7 @@ struct Workgroup {
     std::array<std::uint32_t, 3> id{};
     unsigned at_barrier = 0, ended = 0;
     std::size_t next_wave = 0;
+    std::uint64_t wave_quantum = 4096; ///< instructions of one wave before the next gets its turn
 
     bool done() const noexcept { return ended == waves.size(); }
 };

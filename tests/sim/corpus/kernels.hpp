@@ -51,7 +51,6 @@ inline f16 half(u32 in) {
 }
 
 // --- Integers
-// --------------------------------------------------------------------------------------------------
 
 inline void int_arithmetic(u32, const u32* in, u32* out) {
     out[0] = in[0] + in[1];
@@ -176,7 +175,6 @@ inline void wide_products(u32, const u32* in, u32* out) {
 }
 
 // --- Floating point
-// --------------------------------------------------------------------------------------------
 
 inline void float_arithmetic(u32, const u32* in, u32* out) {
     const float a = single(in[0]), b = single(in[1]), c = single(in[2]);
@@ -293,7 +291,6 @@ inline void vectors(u32, const u32* in, u32* out) {
 }
 
 // --- Control flow
-// ----------------------------------------------------------------------------------------------
 
 inline void collatz(u32, const u32* in, u32* out) {
     u32 n = in[0] & 0xfff, steps = 0;
@@ -372,7 +369,6 @@ inline void calls(u32, const u32* in, u32* out) {
 }
 
 // --- Private memory
-// --------------------------------------------------------------------------------------------
 
 inline void private_array(u32, const u32* in, u32* out) {
     u32 table[32];
@@ -452,7 +448,6 @@ inline void sort(u32, const u32* in, u32* out) {
 }
 
 // --- Narrow memory accesses
-// ------------------------------------------------------------------------------------
 
 inline void unaligned(u32, const u32* in, u32* out) {
     const u8* bytes = reinterpret_cast<const u8*>(in);
