@@ -173,6 +173,7 @@ struct FloatBits;
 template <>
 struct FloatBits<float> {
     using Bits = Word;
+    using Signed = i32;
     static constexpr Bits magnitude = 0x7FFFFFFFu, infinity = 0x7F800000u, quiet = 0x00400000u,
                           canonical = canonical_nan, one = 0x3F800000u;
     static unsigned denorm(const FloatMode& m) { return m.denorm32; }
@@ -181,6 +182,7 @@ struct FloatBits<float> {
 template <>
 struct FloatBits<double> {
     using Bits = Word64;
+    using Signed = i64;
     static constexpr Bits magnitude = 0x7FFFFFFFFFFFFFFFu, infinity = 0x7FF0000000000000u,
                           quiet = 0x0008000000000000u, canonical = 0x7FF8000000000000u,
                           one = 0x3FF0000000000000u;
@@ -193,7 +195,9 @@ template <class T>
 ZYFA_SIM_INLINE T flush(T value, typename FloatBits<T>::Bits mask) {
     using B = FloatBits<T>;
     const auto bits = bits_as<typename B::Bits>(value);
-    return bits_as<T>(pick((bits & B::infinity) != 0, bits, bits & ~mask));
+    using Bits = typename B::Bits;
+    const Bits is_small = -static_cast<Bits>((bits & B::infinity) == 0);
+    return bits_as<T>(bits & ~(mask & is_small));
 }
 template <class T>
 ZYFA_SIM_INLINE typename FloatBits<T>::Bits flush_inputs(const FloatMode& mode) {
@@ -206,7 +210,9 @@ ZYFA_SIM_INLINE typename FloatBits<T>::Bits flush_outputs(const FloatMode& mode)
 template <class T>
 ZYFA_SIM_INLINE bool is_nan(T value) {
     using B = FloatBits<T>;
-    return (bits_as<typename B::Bits>(value) & B::magnitude) > B::infinity;
+    using Signed = typename B::Signed; // vectors compare signed integers
+    return static_cast<Signed>(bits_as<typename B::Bits>(value) & B::magnitude) >
+           static_cast<Signed>(B::infinity);
 }
 template <class T>
 ZYFA_SIM_INLINE bool is_signaling(T value) {

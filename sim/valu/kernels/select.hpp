@@ -7,20 +7,10 @@
 
 namespace zyfa::sim::ZYFA_SIM_ISA {
 
-template <class T>
-struct SignedBits;
-template <>
-struct SignedBits<float> {
-    using Type = i32;
-};
-template <>
-struct SignedBits<double> {
-    using Type = i64;
-};
 /// Integer with the order of the floats, -0 below +0.
 template <class T>
-ZYFA_SIM_INLINE typename SignedBits<T>::Type order(T x) {
-    using I = typename SignedBits<T>::Type;
+ZYFA_SIM_INLINE typename FloatBits<T>::Signed order(T x) {
+    using I = typename FloatBits<T>::Signed;
     using B = FloatBits<T>;
     const I bits = bits_as<I>(x);
     return bits ^ ((bits >> (sizeof(T) * 8 - 1)) & static_cast<I>(B::magnitude));
