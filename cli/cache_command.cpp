@@ -16,6 +16,7 @@
 #include "cache/store.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
+#include "cli/pack_commands.hpp"
 #include "core/keys.hpp"
 #include "core/measurement.hpp"
 
@@ -163,8 +164,8 @@ ExitCode show(const CommonOptions& common, const std::string& prefix) {
                              evidence.winner.relative_rms, evidence.winner.gate_rows,
                              evidence.winner.emulation_relative_rms, evidence.winner.lse_max_abs));
     }
-    facts.add("measured",
-              fmt::format("{} candidates are stored with it (--json shows them)", measurements.size()));
+    facts.add("measured", fmt::format("{} stored with it (--json shows them)",
+                                      counted(measurements.size(), "candidate")));
     facts.print();
     return found ? ExitCode::ok : ExitCode::check_failed;
 }
@@ -225,8 +226,8 @@ ExitCode verify(const CommonOptions& common) {
         fmt::print("{}\n", json.dump(2));
     } else {
         for (const cache::VerifyReport& report : reports) {
-            fmt::print("{} ({}): {} rows checked, {} damaged\n", report.layer, short_path(report.path),
-                       report.checked, report.damaged);
+            fmt::print("{} ({}): {} checked, {} damaged\n", report.layer, short_path(report.path),
+                       counted(report.checked, "row"), report.damaged);
             for (const std::string& finding : report.findings) {
                 fmt::print("  {}\n", finding);
             }
@@ -246,8 +247,9 @@ ExitCode prune(const CommonOptions& common, const cache::Limits& limits) {
                                           {"bytes_after", report.bytes_after}};
         fmt::print("{}\n", json.dump(2));
     } else {
-        fmt::print("removed {} winners, {} binaries, {} measurements; {} -> {}\n", report.winners,
-                   report.binaries, report.measurements, bytes(static_cast<double>(report.bytes_before)),
+        fmt::print("removed {}, {}, {}; {} -> {}\n", counted(report.winners, "winner"),
+                   counted(report.binaries, "binary"), counted(report.measurements, "measurement"),
+                   bytes(static_cast<double>(report.bytes_before)),
                    bytes(static_cast<double>(report.bytes_after)));
     }
     return ExitCode::ok;
@@ -298,6 +300,7 @@ void add_cache(CLI::App& app, Invocation& invocation) {
     prune_command->callback([&invocation, limits] {
         invocation.action = [&invocation, limits] { return prune(invocation.common, *limits); };
     });
+    add_pack_commands(*command, invocation);
     command->footer("The layers are ZYFA_CACHE_DIR (read-write) and ZYFA_CACHE_LAYERS (read-only).");
 }
 

@@ -137,6 +137,14 @@ std::string bytes(double count) {
                      : fmt::format("{:.1f} {}", count, units[unit]);
 }
 
+std::string counted(std::size_t count, std::string_view thing) {
+    if (count == 1) {
+        return fmt::format("1 {}", thing);
+    }
+    const bool y = thing.ends_with('y'); // binary, entry
+    return fmt::format("{} {}{}", count, y ? thing.substr(0, thing.size() - 1) : thing, y ? "ies" : "s");
+}
+
 std::string short_path(const std::string& path) {
     const char* home = std::getenv("HOME");
     if (home != nullptr && *home != '\0' && path.rfind(std::string(home) + "/", 0) == 0) {

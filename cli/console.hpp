@@ -67,6 +67,8 @@ class Progress {
 std::string milliseconds(double ms);
 /// "12.3 KiB".
 std::string bytes(double count);
+/// "1 winner", "2 winners".
+std::string counted(std::size_t count, std::string_view thing);
 /// The path with the home folder as "~".
 std::string short_path(const std::string& path);
 

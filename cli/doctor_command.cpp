@@ -96,9 +96,10 @@ nlohmann::ordered_json in_json(const Library& library) {
 }
 
 std::string in_words(const cache::Statistics& layer) {
-    return fmt::format("{}: {}, {}, {} binaries, {} winners, {} measurements, {}{}{}", layer.layer,
-                       short_path(layer.path), layer.writable ? "read-write" : "read-only", layer.binaries,
-                       layer.winners, layer.measurements, bytes(static_cast<double>(layer.bytes)),
+    return fmt::format("{}: {}, {}, {}, {}, {}, {}{}{}", layer.layer, short_path(layer.path),
+                       layer.writable ? "read-write" : "read-only", counted(layer.binaries, "binary"),
+                       counted(layer.winners, "winner"), counted(layer.measurements, "measurement"),
+                       bytes(static_cast<double>(layer.bytes)),
                        layer.quarantined == 0 ? "" : fmt::format(", {} quarantined", layer.quarantined),
                        layer.note.empty() ? "" : " (" + layer.note + ")");
 }

@@ -119,7 +119,12 @@ Inputs from_file(const ProblemFlags& flags) {
     refuse_shape_flag("--dim-v", flags.dim_v, "");
 
     const std::vector<std::byte> content = read_file(flags.input);
-    const SafeTensors file = parse_safetensors(content);
+    SafeTensors file;
+    try {
+        file = parse_safetensors(content);
+    } catch (const Error& error) {
+        throw Error(error.code(), flags.input, error.what()); // the parser does not know the file's name
+    }
     const auto layout = file.metadata.find("layout");
     const bool bshd = layout != file.metadata.end() && layout->second == "bshd";
     std::array<std::vector<std::uint16_t>, 3> storage;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -27,7 +26,14 @@ std::string distribution_names() {
 void add_size(CLI::App& command, const char* name, std::optional<std::int64_t>& value,
               const std::string& text) {
     command.add_option(name, value, text)
-        ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()).description(""))
+        ->check(CLI::Validator(
+            [](const std::string& given) {
+                std::int64_t number = 0;
+                return CLI::detail::lexical_cast(given, number) && number >= 1
+                           ? std::string()
+                           : "'" + given + "'; accepted is a whole number, at least 1";
+            },
+            ""))
         ->type_name("N")
         ->group("Shape");
 }

@@ -73,7 +73,8 @@ bool ScheduleFlags::given() const {
 
 void add_schedule_flags(CLI::App& command, ScheduleFlags& flags) {
     command
-        .add_option("--schedule", flags.text, "A whole schedule in its canonical text, \"name{a=1,b=true}\"")
+        .add_option("--schedule", flags.text,
+                    "A schedule as text, \"name{a=1,b=true}\"; what it leaves out is the default")
         ->type_name("TEXT")
         ->group("Schedule");
     const Problem sample = sample_problem();
@@ -105,6 +106,15 @@ Schedule schedule_from(const ScheduleFlags& flags, const Problem& problem) {
             throw Error(
                 ErrorCode::invalid_argument, "--schedule",
                 fmt::format("template '{}' does not compute this problem: {}", schedule.template_name, why));
+        }
+        // What the text leaves out is as in the default schedule, and so is the type of a number ("tau=1").
+        const Schedule defaults = templates::template_named(schedule.template_name).default_schedule(problem);
+        for (const auto& [name, value] : defaults.parameters) {
+            const auto [given, left_out] = schedule.parameters.try_emplace(name, value);
+            const std::int64_t* whole = std::get_if<std::int64_t>(&given->second);
+            if (!left_out && whole != nullptr && std::holds_alternative<double>(value)) {
+                given->second = static_cast<double>(*whole);
+            }
         }
     }
     for (const auto& [name, text] : flags.parameters) {

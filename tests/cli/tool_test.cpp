@@ -69,6 +69,8 @@ TEST_CASE("usage errors have exit code 2 and say what is accepted") {
     refused("attention --input " + excerpt + " --batch 2", "--batch");
     refused("asm --tau 99", "tau");
     refused("asm --tau many", "number");
+    refused("asm --schedule x{a=1}", "bf16_fwd_d128");
+    refused("attention --input " ZYFA_DATA_DIR "/README.md", "README.md");
     refused("cache show 0123", "zyfa cache list");
 }
 
@@ -264,6 +266,70 @@ TEST_CASE("tune shows its candidates, and tunes again when asked") {
     const Json kept = json_of(run_tool(command + " --keep", environment));
     CHECK(kept["counters"]["timed"] == 0);
     CHECK(kept["cache"] == "hit");
+}
+
+TEST_CASE("winners travel in signed packs, and only trusted ones arrive") {
+    const TemporaryFolder folder;
+    const std::map<std::string, std::string> here{{"ZYFA_CACHE_DIR", folder.path("here")}};
+    const std::map<std::string, std::string> there{{"ZYFA_CACHE_DIR", folder.path("there")}};
+    const std::string call = "attention --json --device sim --seq 40 --heads-q 1 --budget 1";
+    REQUIRE(run_tool(call, here).code == 0);
+    const Json key = json_of(run_tool("cache keygen --json " + folder.path("key"), here));
+    CHECK(run_tool("cache keygen " + folder.path("key"), here).code == 7); // not overwritten
+    const std::string pack = folder.path("x.zyfapack"), bare = folder.path("bare.zyfapack");
+    const Json exported =
+        json_of(run_tool("cache export --json " + pack + " --sign " + folder.path("key"), here));
+    CHECK(exported["winners"] == 1);
+    CHECK(exported["signer"] == key["public_key"]);
+    CHECK(run_tool("cache export " + bare, here).code == 0);
+
+    CHECK(contains(run_tool("cache import " + pack, there).err, "trusted"));
+    CHECK(run_tool("cache import " + bare, there).code == 2);
+    CHECK(json_of(run_tool("cache list --json", there))["winners"].empty());
+    CHECK(run_tool("cache trust " + key["public_key"].get<std::string>() + " builder", there).code == 0);
+    CHECK(json_of(run_tool("cache import --json " + pack, there))["sources"][0]["added"] == 1);
+    CHECK(json_of(run_tool("cache import --json " + pack, there))["sources"][0]["same"] == 1);
+    CHECK(json_of(run_tool(call + " --mode must_hit", there))["counters"]["assembled"] == 0);
+
+    CHECK(run_tool("cache diff " + folder.path("here") + " " + folder.path("there"), there).code == 0);
+    CHECK(run_tool("cache verify", there).code == 0);
+    CHECK(json_of(run_tool("cache prune --json --entries 0", there))["winners"] == 1);
+    CHECK(run_tool("cache diff " + folder.path("here") + " " + folder.path("there"), there).code == 1);
+    CHECK(run_tool("cache revoke " + key["public_key"].get<std::string>() + " lost", there).code == 0);
+    CHECK(run_tool("cache import " + pack, there).code == 2);
+    CHECK(run_tool("cache merge " + folder.path("here"), there).code == 0);
+    CHECK(json_of(run_tool("cache list --json", there))["winners"].size() == 1);
+}
+
+TEST_CASE("verify sees a flipped bit, and the call that meets it rebuilds") {
+    const TemporaryFolder folder;
+    const std::map<std::string, std::string> environment{{"ZYFA_CACHE_DIR", folder.path()}};
+    const std::string call = "attention --json --device sim --seq 40 --heads-q 1 --budget 1";
+    const Json cold = json_of(run_tool(call, environment));
+    std::string file;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+        if (entry.path().extension() == ".sqlite") {
+            file = entry.path().string();
+        }
+    }
+    REQUIRE_FALSE(file.empty());
+    std::string bytes = zyfa::test::read_text(file);
+    const std::string profile = "gaussian";
+    std::size_t at = bytes.find(profile), changed = 0;
+    while (at != std::string::npos) { // wherever the text stands
+        bytes[at] = 'G';
+        ++changed;
+        at = bytes.find(profile, at);
+    }
+    REQUIRE(changed >= 1);
+    folder.write(std::filesystem::path(file).filename().string(), bytes);
+    const Output verify = run_tool("cache verify --json", environment);
+    CHECK(verify.code == 1);
+    CHECK(json_of(verify)["layers"][0]["damaged"].get<int>() >= 1);
+    const Json again = json_of(run_tool(call, environment));
+    CHECK(again["cache"]["result"] == "miss");
+    CHECK(again["schedule"] == cold["schedule"]);
+    CHECK(json_of(run_tool(call, environment))["cache"]["result"] == "hit");
 }
 
 TEST_CASE("a kernel of zyfa runs through asm --launch and simulate") {
