@@ -134,7 +134,8 @@ class Emitter {
     }
 
     // ---- memory; the resource is a 4-SGPR buffer descriptor, soffset an SGPR or 0
-    void buffer_load_dword(VReg d, VReg offset, SReg resource, Source soffset, unsigned immediate, Note n = {}) {
+    void buffer_load_dword(VReg d, VReg offset, SReg resource, Source soffset, unsigned immediate,
+                           Note n = {}) {
         buffer_load("buffer_load_dword", 1, d, offset, resource, soffset, immediate, n);
     }
     void buffer_load_dwordx4(VReg d, VReg offset, SReg resource, Source soffset, unsigned immediate,

@@ -38,7 +38,7 @@ enum class PvOrder : std::uint8_t {
 };
 /// O^T += V^T P^T: 16 MFMAs. `fresh`: the accumulator counts as zero.
 void emit_pv(isa::Emitter& e, const Bf16Kernel& k, PvOrder order, bool fresh);
-void emit_qk(isa::Emitter& e, const Bf16Kernel& k);     ///< S^T = K Q^T: 16 MFMAs
+void emit_qk(isa::Emitter& e, const Bf16Kernel& k); ///< S^T = K Q^T: 16 MFMAs
 /// 16 fragments, one instruction each, in the order in which PV frees their registers.
 void emit_read_k(isa::Emitter& e, const Bf16Kernel& k, PvOrder order);
 void emit_read_v(isa::Emitter& e, const Bf16Kernel& k); ///< 16 fragments, two instructions each
@@ -67,7 +67,7 @@ void emit_probabilities(isa::Emitter& e, const Bf16Kernel& k);
 
 void emit_cursor_work(isa::Emitter& e, const Bf16Kernel& k); ///< in the softmax phase, behind its branches
 void emit_next_block_work(isa::Emitter& e, const Bf16Kernel& k); ///< in the matrix phase: what follows
-void emit_next_addresses(isa::Emitter& e, const Bf16Kernel& k); ///< behind it and behind this phase's reads
+void emit_next_addresses(isa::Emitter& e, const Bf16Kernel& k);  ///< behind it and behind this phase's reads
 
 // Ends of a tile
 

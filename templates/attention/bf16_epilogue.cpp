@@ -31,7 +31,8 @@ void emit_begin_tile(Emitter& e, const Bf16Kernel& k) {
 
 namespace {
 
-/// Packs a column tile: registers 8 n..8 n + 3 then hold columns 16 n + 8 (lane / 32) .. + 7 of the lane's row.
+/// Packs a column tile: registers 8 n..8 n + 3 then hold columns 16 n + 8 (lane / 32) .. + 7 of the lane's
+/// row.
 void emit_pack(Emitter& e, VReg o, VReg inverse) {
     for (unsigned r = 0; r < 16; ++r)
         e.v_mul_f32(o[r], inverse, o[r], r == 0 ? "O = acc / l" : "");
@@ -78,8 +79,8 @@ void emit_epilogue(Emitter& e, const Bf16Kernel& k, const std::string& prefix) {
     const Bf16Registers& v = k.v;
     const VReg total = v.t[0], other = v.t[1], inverse = v.t[2], lse = v.t[3], visible = v.t[4];
     const SReg base = k.row_buffer.sub(0, 2);
-    const SReg batch_stride = w.scratch.sub(0, 2), head_stride = w.scratch.sub(2, 2), row_stride = w.scratch[4],
-               scratch = w.scratch.sub(5, 5), row = w.scratch[10];
+    const SReg batch_stride = w.scratch.sub(0, 2), head_stride = w.scratch.sub(2, 2),
+               row_stride = w.scratch[4], scratch = w.scratch.sub(5, 5), row = w.scratch[10];
     const std::string skip = prefix + "_skip", filled = prefix + "_filled";
 
     e.s_add_u32(row, w.tile[1], k.wave.row, "rows of the wave beyond the last query?");
@@ -115,8 +116,8 @@ void emit_epilogue(Emitter& e, const Bf16Kernel& k, const std::string& prefix) {
     emit_read_rows(e, k, 0);
     emit_stage(e, k, 1);
     emit_argument(e, k, base, offsetof(Kernarg, o));
-    emit_wave_rows(e, w, k.wave, k.options, w.tile, base, k.row_buffer[2], batch_stride, head_stride, row_stride,
-                   G::row_bytes, scratch);
+    emit_wave_rows(e, w, k.wave, k.options, w.tile, base, k.row_buffer[2], batch_stride, head_stride,
+                   row_stride, G::row_bytes, scratch);
     emit_read_rows(e, k, 1);
     emit_store_rows(e, k, 0);
     emit_store_rows(e, k, 1);
@@ -126,8 +127,8 @@ void emit_epilogue(Emitter& e, const Bf16Kernel& k, const std::string& prefix) {
         emit_argument(e, k, batch_stride, offsetof(Kernarg, lse_batch));
         emit_argument(e, k, head_stride, offsetof(Kernarg, lse_head));
         emit_argument(e, k, base, offsetof(Kernarg, lse));
-        emit_wave_rows(e, w, k.wave, k.options, w.tile, base, k.row_buffer[2], batch_stride, head_stride, 4, 4,
-                       scratch);
+        emit_wave_rows(e, w, k.wave, k.options, w.tile, base, k.row_buffer[2], batch_stride, head_stride, 4,
+                       4, scratch);
         e.buffer_store_dword(lse, v.lse_store, k.row_buffer, 0, 0, "lanes 32-63 are out of bounds");
     }
     e.label(skip);

@@ -32,7 +32,8 @@ namespace {
 
 constexpr unsigned matrix_priority = 1;
 
-template <typename Block> Stream stream_of(Block&& block) {
+template <typename Block>
+Stream stream_of(Block&& block) {
     Stream out;
     Emitter e(out);
     block(e);
@@ -43,8 +44,8 @@ enum class Phase : std::uint8_t { usual, rescale, fresh };
 
 constexpr unsigned products = 16; // MFMAs of PV, and of QK
 
-/// The matrix phase: PV then QK, with the reads of the next operands, the fetch and the scalar work of the next
-/// block in their shadow. QK's last MFMA is left to the head of the loop.
+/// The matrix phase: PV then QK, with the reads of the next operands, the fetch and the scalar work of the
+/// next block in their shadow. QK's last MFMA is left to the head of the loop.
 Stream matrix_phase(const Bf16Kernel& k, Phase phase) {
     const PvOrder order = phase == Phase::rescale ? PvOrder::columns_outer : PvOrder::keys_outer;
     Stream leading = stream_of([&](Emitter& e) {
@@ -57,7 +58,8 @@ Stream matrix_phase(const Bf16Kernel& k, Phase phase) {
     };
     std::vector<schedule::Companion> companions{
         // One fragment behind each MFMA of PV, which has used the registers it goes to.
-        companion([&](Emitter& e, const Bf16Kernel& kernel) { emit_read_k(e, kernel, order); }, 0, products - 1),
+        companion([&](Emitter& e, const Bf16Kernel& kernel) { emit_read_k(e, kernel, order); }, 0,
+                  products - 1),
         // The fetch before QK, so that Q of a new tile is older than it in vmcnt.
         companion(emit_fetch_block, 1, products - 2),
         // V fragment i replaces K fragment i; done three MFMAs before the barrier, whose lgkmcnt(0) then

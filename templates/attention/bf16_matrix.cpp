@@ -81,7 +81,8 @@ void emit_read_k(Emitter& e, const Bf16Kernel& k, PvOrder order) {
     for (unsigned n = 0; n < G::fragments; ++n) {
         const unsigned i = pv_fragment(order, n), step = i / G::key_tiles, tile = i % G::key_tiles;
         e.ds_read_b128(k.v.fragment(k_fragment_slot(i)), k.v.k_read, k_read_constant(G::k, tile, step),
-                       "K keys " + std::to_string(32 * tile) + "..+31, d " + std::to_string(16 * step) + "..");
+                       "K keys " + std::to_string(32 * tile) + "..+31, d " + std::to_string(16 * step) +
+                           "..");
     }
 }
 

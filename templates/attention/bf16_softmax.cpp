@@ -25,8 +25,8 @@ constexpr unsigned score_key(unsigned r) {
 struct Scratch {
     VReg first, second, block_maximum, growth, partial0, partial1;
     explicit Scratch(const Bf16Registers& v)
-        : first(v.t[0]), second(v.t[1]), block_maximum(v.t[2]), growth(v.t[3]),
-          partial0(v.t[5]), partial1(v.t[6]) {}
+        : first(v.t[0]), second(v.t[1]), block_maximum(v.t[2]), growth(v.t[3]), partial0(v.t[5]),
+          partial1(v.t[6]) {}
 };
 
 } // namespace
@@ -84,7 +84,8 @@ void emit_maximum(Emitter& e, const Bf16Kernel& k) {
 
 void emit_rescale(Emitter& e, const Bf16Kernel& k, const std::string& done) {
     const Scratch t(k.v);
-    e.v_cndmask_b32(t.block_maximum, k.v.maximum, t.block_maximum, vcc, "rows that move take the new maximum");
+    e.v_cndmask_b32(t.block_maximum, k.v.maximum, t.block_maximum, vcc,
+                    "rows that move take the new maximum");
     e.v_sub_f32(t.growth, k.v.maximum, t.block_maximum);
     e.v_exp_f32(k.v.factor, t.growth, "2^(old - new); exactly 1 for the others");
     e.v_mov_b32(k.v.maximum, t.block_maximum);

@@ -20,8 +20,9 @@ WaveRegisters allocate_wave(SAllocator& s) {
     w.next_live = s.allocate("sNextLive", 1, 1, "the same for the block after it");
     w.state = s.allocate("sState", 1, 1, "block in softmax: 1 masked, 2 dead, 4 a tile begins");
     w.next_state = s.allocate("sNextState", 1, 1, "the same for the block after it");
-    w.mode = s.allocate("sMode", 1, 1,
-                        "next matrix phase: 1 PV, 2 QK, 4 non-finite V, 8 rescale, 16 fresh, 32 new tile to fetch");
+    w.mode = s.allocate(
+        "sMode", 1, 1,
+        "next matrix phase: 1 PV, 2 QK, 4 non-finite V, 8 rescale, 16 fresh, 32 new tile to fetch");
     return w;
 }
 

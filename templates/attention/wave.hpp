@@ -14,8 +14,8 @@ struct WaveRegisters {
     isa::SReg slot_in, slot_out; ///< ring slot to fetch into, ring slot to read from
     isa::SReg live, next_live; ///< 1: rows of the wave see keys of the block in softmax, of the one after it
     isa::SReg state, next_state; ///< state_* bits of the same two blocks
-    isa::SReg mode;  ///< mode_* bits: what the next matrix phase does
-    isa::SReg fresh; ///< mode_fresh while the accumulator is to be taken as zero, else 0
+    isa::SReg mode;              ///< mode_* bits: what the next matrix phase does
+    isa::SReg fresh;             ///< mode_fresh while the accumulator is to be taken as zero, else 0
 };
 
 /// What a softmax phase finds that not every block has.

@@ -7,8 +7,8 @@ namespace zyfa::templates::schedule {
 
 namespace {
 
-/// Scalar state (SGPRs, VCC, M0, SCC) may not pass between streams: their relative order is not theirs to know.
-/// Vector registers may (an operand fragment is reloaded behind the instruction that used it).
+/// Scalar state (SGPRs, VCC, M0, SCC) may not pass between streams: their relative order is not theirs to
+/// know. Vector registers may (an operand fragment is reloaded behind the instruction that used it).
 void check_independent(const isa::Stream& a, const isa::Stream& b) {
     auto scalar = [](isa::Units u) { return u.first >= isa::sgpr_unit && u.first < isa::token_unit; };
     for (const isa::Item& x : a.items)
@@ -23,7 +23,9 @@ void check_independent(const isa::Stream& a, const isa::Stream& b) {
 } // namespace
 
 isa::Stream interleave(const isa::Stream& leading, const std::vector<Companion>& companions) {
-    auto has_slot = [](const Companion& c, const isa::Instruction& i) { return !c.behind || i.kind == *c.behind; };
+    auto has_slot = [](const Companion& c, const isa::Instruction& i) {
+        return !c.behind || i.kind == *c.behind;
+    };
     for (const Companion& c : companions) {
         std::size_t slots = 0;
         for (const isa::Item& item : leading.items)

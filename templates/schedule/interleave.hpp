@@ -20,8 +20,8 @@ struct Companion {
 
 /// Each slot gets the companion instructions whose turn has come, spread evenly from `first` to `last`;
 /// companions are served in the order given. Throws where a slot does not exist, and where scalar state (SCC
-/// too) would pass between streams. The caller warrants the rest: vector registers that pass between streams do
-/// so at the right slots.
+/// too) would pass between streams. The caller warrants the rest: vector registers that pass between streams
+/// do so at the right slots.
 isa::Stream interleave(const isa::Stream& leading, const std::vector<Companion>& companions);
 
 } // namespace zyfa::templates::schedule

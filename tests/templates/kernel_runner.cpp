@@ -75,7 +75,8 @@ Problem padded(Problem p, Problem::Layout layout) {
 
 Inputs draw(const Problem& p, std::uint64_t seed, double sd_q, double sd_k, double sd_v) {
     Inputs out;
-    auto fill = [seed](std::vector<std::uint16_t>& values, std::size_t count, double sd, std::uint32_t which) {
+    auto fill = [seed](std::vector<std::uint16_t>& values, std::size_t count, double sd,
+                       std::uint32_t which) {
         Random random(seed, which, 0);
         values.resize(count);
         for (std::uint16_t& value : values)
@@ -141,7 +142,8 @@ Outputs run(const Problem& p, const Schedule& schedule, const Inputs& inputs, Ru
             for (std::int64_t row = 0; row < p.seq_q; ++row) {
                 const auto at = b * p.o.batch + h * p.o.head + row * p.o.seq;
                 std::fill_n(owned.begin() + at, p.dim_v, true);
-                owned_lse[static_cast<std::size_t>(b * p.lse_batch_stride + h * p.lse_head_stride + row)] = true;
+                owned_lse[static_cast<std::size_t>(b * p.lse_batch_stride + h * p.lse_head_stride + row)] =
+                    true;
             }
     for (std::size_t i = 0; i < out.o.size(); ++i)
         out.gaps_intact = out.gaps_intact && (owned[i] || out.o[i] == sentinel);
@@ -169,14 +171,16 @@ Comparison compare(const Problem& p, const Inputs& inputs, const Outputs& output
                               std::as_bytes(std::span(inputs.v))};
     Comparison out;
     double error = 0, power = 0;
-    std::vector<double> o(static_cast<std::size_t>(p.seq_q * p.dim_v)), lse(static_cast<std::size_t>(p.seq_q));
+    std::vector<double> o(static_cast<std::size_t>(p.seq_q * p.dim_v)),
+        lse(static_cast<std::size_t>(p.seq_q));
     for (std::int64_t b = 0; b < p.batch; ++b)
         for (std::int64_t h = 0; h < p.heads_q; ++h) {
             reference_head(p, tensors, b, h, o, lse, 2);
             for (std::int64_t row = 0; row < p.seq_q; ++row) {
                 const auto r = static_cast<std::size_t>(row);
                 for (std::int64_t d = 0; d < p.dim_v; ++d) {
-                    const double expected = o[r * static_cast<std::size_t>(p.dim_v) + static_cast<std::size_t>(d)];
+                    const double expected =
+                        o[r * static_cast<std::size_t>(p.dim_v) + static_cast<std::size_t>(d)];
                     const double got = bf16_to_float(o_at(p, outputs, b, h, row, d));
                     const double difference = std::abs(got - expected);
                     if (!(difference <= std::numeric_limits<double>::max()) && out.mismatch.empty())

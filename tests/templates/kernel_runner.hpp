@@ -19,12 +19,13 @@ struct Inputs {
     std::vector<std::uint16_t> q, k, v; ///< BF16, in the problem's layout
 };
 /// Normal values of the given standard deviations.
-Inputs draw(const Problem& problem, std::uint64_t seed, double sd_q = 1.0, double sd_k = 1.0, double sd_v = 1.0);
+Inputs draw(const Problem& problem, std::uint64_t seed, double sd_q = 1.0, double sd_k = 1.0,
+            double sd_v = 1.0);
 
 struct Outputs {
     std::vector<std::uint16_t> o; ///< in the problem's layout, gaps included
     std::vector<float> lse;
-    std::string fault;     ///< of the simulator, or empty
+    std::string fault;       ///< of the simulator, or empty
     bool gaps_intact = true; ///< nothing was written between the rows
     double cycles = 0;
     std::uint64_t instructions = 0;

@@ -20,7 +20,8 @@ SReg s(unsigned first, unsigned count = 1) {
     return {static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(count), 0, nullptr};
 }
 
-template <typename F> Stream build(F&& f) {
+template <typename F>
+Stream build(F&& f) {
     Stream out;
     Emitter e(out);
     f(e);
@@ -37,13 +38,18 @@ std::vector<std::string> texts(const Stream& stream) {
 }
 
 /// Wait states that the pass puts between the two instructions that `f` emits.
-template <typename F> unsigned nops(F&& f) {
+template <typename F>
+unsigned nops(F&& f) {
     Stream stream = build(f);
     return schedule::insert_hazard_nops(stream);
 }
 
-void mfma(Emitter& e, VReg d, VReg a, VReg b, Source c) { e.mfma(mfma_32x32x16_bf16, d, a, b, c); }
-void mfma16(Emitter& e, VReg d, VReg a, VReg b, Source c) { e.mfma(mfma_16x16x32_bf16, d, a, b, c); }
+void mfma(Emitter& e, VReg d, VReg a, VReg b, Source c) {
+    e.mfma(mfma_32x32x16_bf16, d, a, b, c);
+}
+void mfma16(Emitter& e, VReg d, VReg a, VReg b, Source c) {
+    e.mfma(mfma_16x16x32_bf16, d, a, b, c);
+}
 
 } // namespace
 
@@ -84,12 +90,10 @@ TEST_CASE("vector and scalar hazards ask for LLVM's wait states on gfx950") {
     CHECK(nops([](Emitter& e) {
               e.s_mov_b32(s(4), 0), e.buffer_load_dwordx4(v(4, 4), v(1), s(4, 4), 0, 0);
           }) == 0);
-    CHECK(nops([](Emitter& e) {
-              e.v_cmp("lt_f32", vcc, 0, v(1)), e.v_cndmask_b32(v(2), v(3), v(4), vcc);
-          }) == 2);
-    CHECK(nops([](Emitter& e) {
-              e.s_mov_b32(m0, 0), e.buffer_load_dwordx4_lds(v(1), s(4, 4), 0, 0, {});
-          }) == 1);
+    CHECK(nops([](Emitter& e) { e.v_cmp("lt_f32", vcc, 0, v(1)), e.v_cndmask_b32(v(2), v(3), v(4), vcc); }) ==
+          2);
+    CHECK(nops([](Emitter& e) { e.s_mov_b32(m0, 0), e.buffer_load_dwordx4_lds(v(1), s(4, 4), 0, 0, {}); }) ==
+          1);
     CHECK(nops([](Emitter& e) {
               e.buffer_store_dwordx4(v(4, 4), v(1), s(4, 4), 0, 0), e.v_mov_b32(v(5), 0);
           }) == 2);
@@ -218,12 +222,12 @@ TEST_CASE("interleaving keeps every stream's order and spreads the companions") 
 TEST_CASE("builders refuse what the encodings do not have") {
     Stream stream;
     Emitter e(stream);
-    CHECK_THROWS(e.ds_read_b128(v(1, 4), v(20), 0));                     // odd tuple
-    CHECK_THROWS(e.ds_read_b128(v(0, 2), v(20), 0));                     // width
-    CHECK_THROWS(e.v_fma_f32(v(0), v(1), Literal{0x12345678}, v(2)));    // VOP3 literal
-    CHECK_THROWS(e.v_fma_f32(v(0), s(1), s(2), v(2)));                   // constant bus
+    CHECK_THROWS(e.ds_read_b128(v(1, 4), v(20), 0));                      // odd tuple
+    CHECK_THROWS(e.ds_read_b128(v(0, 2), v(20), 0));                      // width
+    CHECK_THROWS(e.v_fma_f32(v(0), v(1), Literal{0x12345678}, v(2)));     // VOP3 literal
+    CHECK_THROWS(e.v_fma_f32(v(0), s(1), s(2), v(2)));                    // constant bus
     CHECK_THROWS(e.buffer_load_dwordx4(v(0, 4), v(8), s(4, 4), 0, 4096)); // offset
-    CHECK_THROWS(e.s_load(s(2, 4), s(0, 2), 0));                         // alignment
+    CHECK_THROWS(e.s_load(s(2, 4), s(0, 2), 0));                          // alignment
     CHECK_THROWS(v(0, 4).sub(2, 3));
     VAllocator allocator(8);
     const VReg a = allocator.allocate("a", 3, 1, "");
