@@ -12,7 +12,7 @@ namespace zyfa::cache {
 
 namespace {
 
-constexpr std::int64_t application_id = 0x7a796661; // "zyfa"
+constexpr std::int64_t application_id = 0x7a796661; // "zyfa", as in `tables`
 
 /// Rowid tables with a UNIQUE key: a blob beside the key in a WITHOUT ROWID table makes look-ups several
 /// times slower. `used` counts hours since 1970 and is the only column outside the row's digest. `totals`
@@ -42,6 +42,7 @@ CREATE TRIGGER binary_in AFTER INSERT ON binaries BEGIN UPDATE totals SET entrie
 CREATE TRIGGER binary_out AFTER DELETE ON binaries BEGIN UPDATE totals SET entries = entries - 1 WHERE id = 1; END;
 CREATE TRIGGER winner_in AFTER INSERT ON winners BEGIN UPDATE totals SET entries = entries + 1 WHERE id = 1; END;
 CREATE TRIGGER winner_out AFTER DELETE ON winners BEGIN UPDATE totals SET entries = entries - 1 WHERE id = 1; END;
+PRAGMA application_id = 0x7a796661;
 PRAGMA user_version = 1;
 )";
 
@@ -50,10 +51,10 @@ constexpr const char* schema_text =
     "SELECT group_concat(type || name || tbl_name || coalesce(sql, ''), char(10)) FROM "
     "(SELECT * FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY type, name)";
 
-/// A commit that returned survives a power cut: WAL's default would lose the last ones
-/// (sqlite.org/pragma.html).
+/// A commit that returned survives a power cut. WAL's default would lose the last ones; a rollback journal
+/// whose deletion was not synced would come back and undo the last one (sqlite.org/pragma.html, synchronous).
 void configure(Database& database) {
-    database.execute("PRAGMA synchronous=FULL");
+    database.execute("PRAGMA synchronous=EXTRA");
     database.execute("PRAGMA journal_size_limit=16777216");
 }
 
@@ -82,26 +83,19 @@ void set_journal_mode(Database& database, bool wal) {
     }
 }
 
-/// Before anything is written to a new file. Nothing is lost if a power cut tears it, so nothing is synced
-/// yet.
-void prepare_new_file(Database& database) {
-    database.execute("PRAGMA synchronous=OFF");
-    database.execute("PRAGMA application_id=0x7a796661");
-    database.execute("PRAGMA auto_vacuum=INCREMENTAL"); // pruning gives pages back at a cost of what it frees
-}
-
 } // namespace
 
 void create_tables(Database& database) {
+    database.execute("PRAGMA auto_vacuum=INCREMENTAL"); // pruning gives pages back at a cost of what it frees
     Transaction transaction(database);
     if (database.integer("PRAGMA user_version") < 1) // another process may have been first
         database.execute(tables);
     transaction.commit();
 }
 
-std::unique_ptr<Database> open_user_store(const std::string& folder) {
+std::unique_ptr<Database> open_user_store(const std::string& folder, bool on_network) {
     const std::string path = folder + "/" + store_file_name;
-    const bool wal = !is_on_network(folder);
+    const bool wal = !on_network;
     if (exists(path)) {
         auto database = std::make_unique<Database>(path, Database::Access::read_write, busy_ms);
         if (is_complete(*database) && (database->text("PRAGMA journal_mode") == "wal") == wal) {
@@ -115,22 +109,19 @@ std::unique_ptr<Database> open_user_store(const std::string& folder) {
     const ByteLock lock =
         ByteLock::acquire(folder + "/" + lock_file_name, 0, std::chrono::milliseconds(busy_ms));
     auto database = std::make_unique<Database>(path, Database::Access::create, busy_ms);
-    if (!is_complete(*database))
-        prepare_new_file(*database);
-    // The switch is synced, so that the file is on the disk before its journal: SQLite drops the WAL of an
-    // empty file. (Only SQLite may open the file for that: closing any descriptor of it would drop this
-    // process's locks.)
     configure(*database);
-    set_journal_mode(*database, wal);
-    sync_folder(folder);
+    // The tables come first, in a synced transaction: SQLite drops the WAL of a file that is empty after a
+    // power cut. (Only SQLite may open the file: closing any other descriptor of it would drop this process's
+    // locks.)
     if (!is_complete(*database))
         create_tables(*database);
+    set_journal_mode(*database, wal);
+    sync_folder(folder);
     return database;
 }
 
 std::unique_ptr<Database> open_new_store(const std::string& path) {
     auto database = std::make_unique<Database>(path, Database::Access::create, busy_ms);
-    prepare_new_file(*database);
     configure(*database);
     create_tables(*database);
     return database;

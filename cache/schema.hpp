@@ -25,7 +25,7 @@ void create_tables(Database& database);
 
 /// Opens the store in `folder` for reading and writing, making it where it is not there. WAL on local file
 /// systems, a rollback journal on a network. Throws SqlError.
-std::unique_ptr<Database> open_user_store(const std::string& folder);
+std::unique_ptr<Database> open_user_store(const std::string& folder, bool on_network);
 
 /// Makes a store in a file of its own that nobody else knows yet, with a rollback journal. Throws SqlError.
 std::unique_ptr<Database> open_new_store(const std::string& path);

@@ -117,8 +117,10 @@ struct Finding {
 
 } // namespace
 
-SqliteLayer::SqliteLayer(Kind kind, std::string name, std::string location, LayerEvents events)
-    : kind_(kind), name_(std::move(name)), location_(std::move(location)), events_(std::move(events)) {}
+SqliteLayer::SqliteLayer(Kind kind, std::string name, std::string location, LayerEvents events,
+                         std::optional<bool> on_network)
+    : kind_(kind), name_(std::move(name)), location_(std::move(location)), events_(std::move(events)),
+      on_network_(on_network) {}
 
 SqliteLayer::~SqliteLayer() = default;
 
@@ -137,7 +139,7 @@ void SqliteLayer::open_database() {
             reason = distrust(file());
         if (!reason.empty())
             throw SqlError(SQLITE_AUTH, reason);
-        database_ = open_user_store(location_);
+        database_ = open_user_store(location_, on_network_.value_or(is_on_network(location_)));
         break;
     }
     case Kind::read_only: {
@@ -251,7 +253,7 @@ void SqliteLayer::stamp(Table table, std::int64_t id, std::int64_t used) {
     } catch (const SqlError&) {
     }
     database_->set_busy_timeout(busy_ms);
-    database_->execute("PRAGMA synchronous=FULL");
+    database_->execute("PRAGMA synchronous=EXTRA");
 }
 
 std::optional<WinnerRecord> SqliteLayer::winner(const Digest& key) {

@@ -22,7 +22,8 @@ class SqliteLayer final : public Layer {
 
     /// `location`: a folder for a user layer, a store file for a read-only one, unused in memory. Opens
     /// nothing yet: open() tells whether it can be.
-    SqliteLayer(Kind kind, std::string name, std::string location, LayerEvents events);
+    SqliteLayer(Kind kind, std::string name, std::string location, LayerEvents events,
+                std::optional<bool> on_network = std::nullopt);
     ~SqliteLayer() override;
 
     /// Opens the file (mending it if it is damaged). Returns why it cannot be used, or an empty string.
@@ -66,6 +67,7 @@ class SqliteLayer final : public Layer {
     const Kind kind_;
     const std::string name_, location_;
     const LayerEvents events_;
+    const std::optional<bool> on_network_; ///< unset: the file system is asked
     std::mutex mutex_;
     std::unique_ptr<Database> database_;
     std::optional<FileIdentity> identity_;

@@ -20,7 +20,7 @@
 // most once an hour.
 //
 // CRASH RULE. An entry is finished when publish() has returned: binary, winner and measurements were
-// committed in one transaction, with the journal synced (synchronous=FULL). A process that dies before that
+// committed in one transaction, with the journal synced (synchronous=EXTRA). A process that dies before that
 // leaves nothing; one that dies after it leaves everything. The file's journal is a WAL on a local disk and a
 // rollback journal on a network file system, where processes cannot share WAL's memory.
 //
@@ -84,7 +84,8 @@ struct Cache::Impl {
     }
 
     void open_user() {
-        user = std::make_unique<SqliteLayer>(SqliteLayer::Kind::user, "user", options.user_dir, events());
+        user = std::make_unique<SqliteLayer>(SqliteLayer::Kind::user, "user", options.user_dir, events(),
+                                             options.on_network);
         const std::string reason = user->open();
         if (reason.empty())
             return;

@@ -100,6 +100,7 @@ class Cache {
         Limits limits{};
         std::string signers_file{}; ///< whose packs are mounted; empty: "signers" in user_dir (docs/cache.md)
         std::function<void(const std::string&)> log{}; ///< one line per unusual event
+        std::optional<bool> on_network{}; ///< whether user_dir is; unset: the file system is asked
     };
     explicit Cache(const Options& options);
     ~Cache();

@@ -60,10 +60,12 @@ std::vector<pid_t> start_together(int count, const std::function<int(int)>& body
 } // namespace
 
 TEST_CASE("64 processes make one new file at once, and lose nothing") {
-    for (int round = 0; round < 3; ++round) {
+    for (const bool on_network : {false, false, true}) {
         const Folder folder;
         const auto children = start_together(64, [&](int i) {
-            Cache cache({folder / "c", {}});
+            Cache::Options options{folder / "c", {}};
+            options.on_network = on_network;
+            Cache cache(options);
             publish(cache, static_cast<std::uint64_t>(i));
             return has(cache, static_cast<std::uint64_t>(i)) && cache.statistics().at(0).layer == "user" &&
                            cache.damaged() == 0

@@ -260,9 +260,19 @@ TEST_CASE("on a network file system the journal is not a WAL") {
     CHECK_FALSE(is_network_type(0xef53));       // ext4
     CHECK_FALSE(is_network_type(0x01021994));   // tmpfs
     const Folder folder;
-    Cache cache({folder / "c", {}});
-    Database database(folder / "c/" + store_name, Database::Access::read_only, 1000);
-    CHECK(database.text("PRAGMA journal_mode") == "wal");
+    const auto journal = [&](bool on_network) {
+        Cache::Options options{folder / "c", {}};
+        options.on_network = on_network;
+        Cache cache(options);
+        publish(cache, on_network);
+        CHECK(has(cache, on_network));
+        Database database(folder / "c/" + store_name, Database::Access::read_only, 1000);
+        return database.text("PRAGMA journal_mode");
+    };
+    CHECK(journal(true) == "delete");
+    CHECK_FALSE(fs::exists(folder / "c/" + store_name + "-wal"));
+    CHECK(journal(false) == "wal"); // the same file, seen from another mount
+    CHECK(journal(true) == "delete");
 }
 
 // Pruning
