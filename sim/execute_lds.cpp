@@ -97,9 +97,8 @@ void exchange2(Wave& w, const Instruction& i) {
 }
 
 // --- Transposed reads
-// ------------------------------------------------------------------------------------------ Each group of 16
-// lanes works alone; lanes supply addresses, data comes from the addresses of other lanes of the group
-// (mappings: FlyDSL CDNA4 CopyAtom; rocjitsu ds_transpose).
+// Each group of 16 lanes works alone; lanes supply addresses, data comes from the addresses of other lanes of
+// the group (mappings: FlyDSL CDNA4 CopyAtom; rocjitsu ds_transpose).
 
 /// Lane j, element e of a group: element `column` of what lane `row` addressed.
 template <unsigned Bits>

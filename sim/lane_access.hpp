@@ -251,9 +251,8 @@ void atomic_lanes(std::uint32_t* d, const std::uint32_t* data, const std::uint32
 }
 
 // --- Instruction handlers over a space
-// ------------------------------------------------------------------------- Space::resolve(wave, instruction,
-// bytes, what) fills thread->pointers (and thread->addresses) of the lanes it returns, or faults;
-// Space::finish_store completes lanes that were only partly in range.
+// Space::resolve(wave, instruction, bytes, what) fills thread->pointers (and thread->addresses) of the lanes
+// it returns, or faults; Space::finish_store completes lanes that were only partly in range.
 
 template <bool Observed>
 void observe(Wave& w, const Instruction& i, std::uint64_t active, unsigned bytes) {
