@@ -2,6 +2,7 @@
 // Kernels that clang compiled for gfx950, at every optimisation level, against the same code on the host.
 #include "tests/sim/engine_fixture.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <doctest/doctest.h>

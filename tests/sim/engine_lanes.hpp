@@ -4,6 +4,7 @@
 
 #include "tests/sim/engine_fixture.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <functional>
 
