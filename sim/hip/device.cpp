@@ -38,7 +38,14 @@ std::optional<std::string> set_option(DeviceOptions& options, const std::string&
         good = parse(value, changed.xcds) && changed.xcds > 0 && changed.xcds <= 64;
     else if (option == "memory")
         good = parse(value, changed.memory) && changed.memory > 0;
-    else if (option == "launch_overhead_us") {
+    else if (option == "timed_workgroups")
+        good = parse(value, changed.timed_workgroups) && changed.timed_workgroups <= 65536;
+    else if (option == "instruction_limit")
+        good = parse(value, changed.instruction_limit) && changed.instruction_limit > 0;
+    else if (option == "events") {
+        good = value == "0" || value == "1";
+        changed.events = value == "1";
+    } else if (option == "launch_overhead_us") {
         good = parse(value, number) && number >= 0;
         changed.launch_overhead = number * 1e-6;
     } else if (option == "name") {
@@ -46,7 +53,7 @@ std::optional<std::string> set_option(DeviceOptions& options, const std::string&
         changed.name = value;
     } else {
         return "unknown option; there are seed, clock_factor, threads, compute_units, xcds, memory, "
-               "launch_overhead_us, name";
+               "launch_overhead_us, timed_workgroups, events, instruction_limit, name";
     }
     if (!good)
         return "value '" + value + "' is not accepted";
@@ -84,6 +91,7 @@ Engine& Device::engine() {
         config.clock_ghz = peak_clock_ghz * options_.clock_factor;
         config.seed = options_.seed;
         config.threads = options_.threads;
+        config.instruction_limit = options_.instruction_limit;
     }
     if (!engine_ || engine_version_ != version) {
         engine_.reset();

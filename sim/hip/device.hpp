@@ -24,6 +24,9 @@ struct DeviceOptions {
     std::uint64_t memory = 288ull << 30; ///< bytes, nominal: backed on demand
     double launch_overhead = 5e-6;       ///< seconds per kernel (MGPUSim's MI300A measurements: about 5 us)
     std::string name = "AMD Instinct MI355X";
+    std::uint32_t timed_workgroups = 0; ///< run on the cycle model, per launch (Launch::timed_workgroups)
+    bool events = false;                ///< keep every instruction of those, for a trace
+    std::uint64_t instruction_limit = DeviceConfig{}.instruction_limit; ///< of a wave; beyond, it hangs
 };
 
 /// Sets one option from text; returns what is wrong, or nothing.
@@ -40,9 +43,11 @@ struct DeviceFault {
 };
 
 struct LastLaunch {
-    std::string kernel;
+    bool ran = false; ///< false: nothing was launched yet
     std::uint64_t instructions = 0;
     double cycles = 0, seconds = 0;
+    std::vector<std::shared_ptr<const timing::TimingReport>> timing; ///< of the timed workgroups
+    std::shared_ptr<CodeObject> code; ///< for the reports' disassembly; null where there are none
 };
 
 class Device {
@@ -73,7 +78,8 @@ class Device {
     double compute_free = 0, copy_free = 0; ///< virtual seconds
     std::vector<bool> peers;                ///< peer access enabled from this device
 
-    unsigned flags = 0; ///< hipSetDeviceFlags
+    unsigned flags = 0;                                         ///< hipSetDeviceFlags
+    std::atomic<std::uint32_t> stack_size{Launch{}.stack_size}; ///< hipLimitStackSize, bytes per work-item
 
   private:
     friend class Scheduler;

@@ -204,7 +204,7 @@ hipError_t hipDeviceGetLimit(size_t* value, enum hipLimit_t limit) {
         require(value != nullptr, hipErrorInvalidValue, "null result pointer");
         switch (limit) {
         case hipLimitStackSize:
-            *value = 1024;
+            *value = Process::get().current_device().stack_size;
             break;
         case hipLimitMallocHeapSize:
             *value = 0; // device-side malloc is not supported
@@ -214,10 +214,12 @@ hipError_t hipDeviceGetLimit(size_t* value, enum hipLimit_t limit) {
         }
     });
 }
-hipError_t hipDeviceSetLimit(enum hipLimit_t limit, size_t) {
+hipError_t hipDeviceSetLimit(enum hipLimit_t limit, size_t value) {
     return api("hipDeviceSetLimit", [&] {
         require(limit == hipLimitStackSize, hipErrorUnsupportedLimit, "limit");
-        Process::get().current_device();
+        require(value <= 128 * 1024 - 16, hipErrorInvalidValue,
+                "more than 128 KiB - 16 of stack per work-item");
+        Process::get().current_device().stack_size = static_cast<std::uint32_t>(value);
     });
 }
 hipError_t hipDeviceGetStreamPriorityRange(int* least, int* greatest) {

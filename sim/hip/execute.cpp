@@ -116,10 +116,16 @@ struct Executor {
         std::vector<std::byte> kernarg = kernel.kernarg;
         const GridSyncMemory grid_sync(device, kernel, kernarg);
         launch.kernarg = kernarg;
+        const DeviceOptions options = device.options();
+        launch.stack_size = device.stack_size;
+        launch.timed_workgroups = options.timed_workgroups;
+        launch.keep_events = options.events;
         const LaunchResult result = device.engine().run(launch);
         {
             std::lock_guard lock(Process::get().scheduler.mutex);
-            device.last_launch = {launch.kernel->name, result.instructions, result.cycles, result.seconds};
+            device.last_launch = {true,          result.instructions,
+                                  result.cycles, result.seconds,
+                                  result.timing, result.timing.empty() ? nullptr : launch.code};
         }
         if (result.fault) {
             const std::string& kind = result.fault->kind;
@@ -132,7 +138,7 @@ struct Executor {
             const std::string& text = result.fault->text;
             throw DeviceFault{code, text.starts_with(kind) ? text : kind + ": " + text};
         }
-        return {device.options().launch_overhead + result.seconds, Cost::Unit::compute};
+        return {options.launch_overhead + result.seconds, Cost::Unit::compute};
     }
 
     Cost operator()(const CopyOperation& copy) const {

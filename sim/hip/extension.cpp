@@ -3,6 +3,7 @@
 #include "sim/hip/zyfa_sim.h"
 
 #include "sim/hip/process.hpp"
+#include "sim/hip/timing_text.hpp"
 
 using namespace zyfa::sim::hip;
 
@@ -71,11 +72,42 @@ ZYFA_HIP_API int zyfaSimClearFault(int ordinal) {
     });
 }
 
+namespace {
+
+template <class Text>
+const char* timing_text(int ordinal, Text&& text) {
+    std::string result;
+    const int failed = attempt([&] {
+        LastLaunch launch;
+        {
+            Device& device = Process::get().device(ordinal);
+            std::lock_guard lock(Process::get().scheduler.mutex);
+            launch = device.last_launch;
+        }
+        if (launch.timing.empty())
+            return false;
+        result = text(launch);
+        return true;
+    });
+    return failed ? nullptr : keep(std::move(result));
+}
+
+} // namespace
+
+ZYFA_HIP_API const char* zyfaSimLastTiming(int device, int instructions) {
+    return timing_text(device,
+                       [&](const LastLaunch& launch) { return timing_json(launch, instructions != 0); });
+}
+
+ZYFA_HIP_API const char* zyfaSimLastTrace(int device) {
+    return timing_text(device, [](const LastLaunch& launch) { return perfetto_trace(launch); });
+}
+
 ZYFA_HIP_API int zyfaSimLastLaunch(int ordinal, zyfaSimLaunch* launch) {
     return attempt([&] {
         Device& device = Process::get().device(ordinal);
         std::lock_guard lock(Process::get().scheduler.mutex);
-        if (!launch || device.last_launch.kernel.empty())
+        if (!launch || !device.last_launch.ran)
             return false;
         *launch = {device.last_launch.instructions, device.last_launch.cycles, device.last_launch.seconds};
         return true;

@@ -23,10 +23,12 @@ int zyfaSimSetDeviceCount(int count);
  * 0 (default) is the order of enqueueing clock_factor        of the peak shader clock, 2.4 GHz threads host
  * threads of the engine; 0 (default): all compute_units xcds  256 and 8 by default memory nominal bytes
  *   launch_overhead_us  fixed part of a kernel's simulated time
- *   name                marketing name
- * The environment variable ZYFA_SIM_OPTIONS takes a comma-separated list of option=value, each for all
- * devices or, as N.option=value, for device N. ZYFA_SIM_HIP_VERSION sets the version that HIP reports, as
- * HIP_VERSION is coded. */
+ *   timed_workgroups    how many workgroups of a launch run on the cycle model, 0 (default) to all; the
+ * others' time is scaled by theirs. Slower, and closer. events              1: keep every instruction of
+ * those, for zyfaSimLastTrace instruction_limit   instructions of a wave after which a kernel is taken to
+ * hang name                marketing name The environment variable ZYFA_SIM_OPTIONS takes a comma-separated
+ * list of option=value, each for all devices or, as N.option=value, for device N. ZYFA_SIM_HIP_VERSION sets
+ * the version that HIP reports, as HIP_VERSION is coded. */
 const char* zyfaSimSetDevice(int device, const char* option, const char* value);
 
 /* What stopped the last kernel that faulted: kernel, PC, disassembly, wave, lane, allocation. Empty if none
@@ -44,6 +46,15 @@ typedef struct zyfaSimLaunch {
 
 /* Of the last kernel that ended on the device. 0 if there was one. */
 int zyfaSimLastLaunch(int device, zyfaSimLaunch* launch);
+
+/* Timing reports of the last kernel's timed workgroups as a JSON array: cycles, matrix_busy, phase_cycles,
+ * pipes, stalls, and with `instructions` not 0 every instruction with its disassembly. Null if none was
+ * timed. Valid until the thread's next call. */
+const char* zyfaSimLastTiming(int device, int instructions);
+
+/* Trace of the last kernel's first timed workgroup in the JSON form that Perfetto reads; needs the option
+ * events. Null if none was timed. Valid until the thread's next call. */
+const char* zyfaSimLastTrace(int device);
 
 #ifdef __cplusplus
 }

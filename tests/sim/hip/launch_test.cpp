@@ -356,6 +356,27 @@ TEST_CASE("a kernel and the host see each other's writes while it runs") {
     HIP_CHECK(hipHostFree(shared));
 }
 
+TEST_CASE("workgroups on the cycle model leave a report and a trace") {
+    Kernels kernels;
+    Buffer<float> in(ramp(512)), out(512);
+    HIP_CHECK(kernels.scale(in.data, out.data, 512, 2.0f));
+    HIP_CHECK(hipDeviceSynchronize());
+    CHECK(zyfaSimLastTiming(0, 0) == nullptr);
+    REQUIRE(zyfaSimSetDevice(0, "timed_workgroups", "1") == nullptr);
+    REQUIRE(zyfaSimSetDevice(0, "events", "1") == nullptr);
+    HIP_CHECK(kernels.scale(in.data, out.data, 512, 3.0f));
+    CHECK_EQ(out.read()[511], 3.0f * 511.5f);
+    const char* report = zyfaSimLastTiming(0, 1);
+    REQUIRE(report != nullptr);
+    CHECK_NE(std::string(report).find("\"cycles\""), std::string::npos);
+    CHECK_NE(std::string(report).find("v_mul_f32"), std::string::npos);
+    const char* trace = zyfaSimLastTrace(0);
+    REQUIRE(trace != nullptr);
+    CHECK_NE(std::string(trace).find("global_load_dword"), std::string::npos);
+    REQUIRE(zyfaSimSetDevice(0, "timed_workgroups", "0") == nullptr);
+    REQUIRE(zyfaSimSetDevice(0, "events", "0") == nullptr);
+}
+
 TEST_CASE("occupancy follows registers and LDS") {
     Kernels kernels;
     int blocks = 0;
