@@ -76,7 +76,7 @@ constexpr auto shift_left = [](i64 a, i64 b) { return b << (a & 15); };
 constexpr auto shift_right = [](i64 a, i64 b) { return b >> (a & 15); };
 
 constexpr Sign u = Sign::is_unsigned, s = Sign::is_signed;
-constexpr OtherHalf clear = OtherHalf::clear, keep = OtherHalf::keep;
+constexpr OtherHalf keep = OtherHalf::keep;
 
 /// v_mad_u32_u16, v_mad_i32_i16: 16-bit factors, 32-bit addend and result.
 template <Sign sign>
