@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -30,16 +31,35 @@ namespace {
 struct SimulateFlags {
     std::string code_object, launch;
     std::vector<std::string> options; ///< of the simulated device, "name=value"
+    bool timing = false;
+    std::string trace; ///< file, or empty
+
+    /// A trace is of a timed workgroup.
+    std::vector<std::string> all_options() const {
+        std::vector<std::string> all;
+        if (timing || !trace.empty()) {
+            all.push_back("timed_workgroups=1");
+        }
+        if (!trace.empty()) {
+            all.push_back("events=1");
+        }
+        all.insert(all.end(), options.begin(), options.end());
+        return all;
+    }
 };
 
 /// The simulator's own functions; null members on a GPU.
 struct Extension {
     explicit Extension(const runtime::Runtime& runtime)
         : set_device(find<decltype(set_device)>(runtime, "zyfaSimSetDevice")),
-          last_launch(find<decltype(last_launch)>(runtime, "zyfaSimLastLaunch")) {}
+          last_launch(find<decltype(last_launch)>(runtime, "zyfaSimLastLaunch")),
+          last_timing(find<decltype(last_timing)>(runtime, "zyfaSimLastTiming")),
+          last_trace(find<decltype(last_trace)>(runtime, "zyfaSimLastTrace")) {}
 
     decltype(&zyfaSimSetDevice) set_device;
     decltype(&zyfaSimLastLaunch) last_launch;
+    decltype(&zyfaSimLastTiming) last_timing;
+    decltype(&zyfaSimLastTrace) last_trace;
 
   private:
     template <class Function>
@@ -201,7 +221,7 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
         runtime::Runtime::open(common.device, ContextOptions::from_environment().hip_library);
     const int device = device_ordinal(common);
     const Extension extension(*runtime);
-    set_options(extension, device, flags.options);
+    set_options(extension, device, flags.all_options());
     std::map<std::string, runtime::DeviceBuffer> buffers;
     for (const auto& [name, spec] : launch.buffers) {
         const std::vector<std::byte> content = initial_content(name, spec);
@@ -224,6 +244,20 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
     zyfaSimLaunch model{};
     const bool modelled = extension.last_launch != nullptr && extension.last_launch(device, &model) == 0;
 
+    // The first timed workgroup's report; null where none was asked for.
+    nlohmann::ordered_json timing;
+    if (const char* reports =
+            flags.timing && extension.last_timing != nullptr ? extension.last_timing(device, 0) : nullptr) {
+        timing = nlohmann::ordered_json::parse(reports).at(0);
+    }
+    if (!flags.trace.empty()) {
+        const char* trace = extension.last_trace != nullptr ? extension.last_trace(device) : nullptr;
+        if (trace == nullptr) {
+            throw Error(ErrorCode::device_error, "--trace", "the simulator kept no trace of this launch");
+        }
+        write_file(flags.trace, std::string_view(trace));
+    }
+
     const std::vector<OutputResult> outputs = collect(launch, buffers);
     const bool passed = std::all_of(outputs.begin(), outputs.end(), [](const OutputResult& output) {
         return !output.comparison || output.comparison->passed;
@@ -239,6 +273,13 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
              {{"cycles", model.cycles},
               {"clock_ghz", model.seconds > 0 ? model.cycles / model.seconds / 1e9 : 0}}},
             {"outputs", nlohmann::ordered_json::array()}};
+        if (!timing.is_null()) { // figures of one workgroup; the launch's own cycles stay
+            for (const char* member : {"matrix_busy", "pipes", "phase_cycles", "stalls"}) {
+                json["timing"][member] = timing.at(member);
+            }
+            json["timing"]["workgroup"] = {{"number", timing.at("workgroup")},
+                                           {"cycles", timing.at("cycles")}};
+        }
         if (!modelled) {
             json["instructions"] = nullptr;
             json["timing"] = nullptr;
@@ -260,6 +301,20 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
                                            model.seconds > 0 ? model.cycles / model.seconds / 1e9 : 0.0,
                                            model.instructions));
         }
+        if (!timing.is_null()) {
+            const nlohmann::ordered_json& busy = timing.at("matrix_busy");
+            facts.add(
+                "workgroup",
+                fmt::format(
+                    "{} took {} cycles (simulated); matrix pipe busy {:.1f}% in steady state, {:.1f}% over "
+                    "the whole loop; phase of {:.0f} cycles",
+                    timing.at("workgroup").get<std::uint64_t>(), timing.at("cycles").get<std::uint64_t>(),
+                    100 * busy.at("steady").get<double>(), 100 * busy.at("whole_loop").get<double>(),
+                    timing.at("phase_cycles").get<double>()));
+        }
+        if (!flags.trace.empty()) {
+            facts.add("trace", flags.trace + " (open it in ui.perfetto.dev)");
+        }
         for (const OutputResult& output : outputs) {
             facts.add(output.spec->buffer, in_words(output));
         }
@@ -280,6 +335,10 @@ void add_simulate(CLI::App& app, Invocation& invocation) {
         ->add_option("--launch", flags->launch, "The launch: kernel, grid, arguments, buffers (docs/cli.md)")
         ->required()
         ->type_name("LAUNCH.json");
+    command->add_flag("--timing", flags->timing,
+                      "Time one workgroup on the cycle model: pipes, stalls, phases");
+    command->add_option("--trace", flags->trace, "Write a Perfetto trace of one workgroup to FILE")
+        ->type_name("FILE");
     command
         ->add_option("--sim-option", flags->options,
                      "Option of the simulated device: seed, clock_factor, threads, compute_units, xcds (may "

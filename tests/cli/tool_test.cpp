@@ -351,6 +351,18 @@ TEST_CASE("a kernel of zyfa runs through asm --launch and simulate") {
     }
     CHECK(std::filesystem::file_size(folder.path("o.bin")) == 2 * 96 * 128 * 2);
 
+    // One workgroup on the cycle model, and its trace.
+    const std::string simulate =
+        "simulate --json " + folder.path("k.co") + " --launch " + folder.path("launch.json");
+    const Json timed = json_of(run_tool(simulate + " --timing --trace " + folder.path("trace.json")));
+    CHECK(timed["timing"]["matrix_busy"]["whole_loop"].get<double>() > 0);
+    CHECK(timed["timing"]["matrix_busy"]["whole_loop"].get<double>() < 1);
+    CHECK(timed["timing"]["pipes"]["matrix"].get<std::uint64_t>() > 0);
+    CHECK_FALSE(json["timing"].contains("pipes"));
+    const Json trace = Json::parse(zyfa::test::read_text(folder.path("trace.json")), nullptr, false);
+    CHECK(trace["traceEvents"].size() > 100);
+    CHECK(run_tool(simulate + " --sim-option speed=2").code == 2);
+
     // The result compared with itself is equal, with a changed byte it is not.
     Json launch = Json::parse(zyfa::test::read_text(folder.path("launch.json")));
     launch["outputs"] = {{{"buffer", "o"}, {"equals", "o.bin"}, {"type", "bf16"}}};
