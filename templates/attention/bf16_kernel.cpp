@@ -60,8 +60,10 @@ Stream matrix_phase(const Bf16Kernel& k, Phase phase) {
         // One fragment behind each MFMA of PV, which has used the registers it goes to.
         companion([&](Emitter& e, const Bf16Kernel& kernel) { emit_read_k(e, kernel, order); }, 0,
                   products - 1),
-        // The fetch before QK, so that Q of a new tile is older than it in vmcnt.
-        companion(emit_fetch_block, 1, products - 2),
+        // The fetch before QK, so that Q of a new tile is older than it in vmcnt; beside a rescale,
+        // behind its multiplications.
+        phase == Phase::rescale ? companion(emit_fetch_block, 3 * G::pv_steps - 2, products - 2)
+                                : companion(emit_fetch_block, 1, products - 2),
         // V fragment i replaces K fragment i; done three MFMAs before the barrier, whose lgkmcnt(0) then
         // costs nothing.
         companion(emit_read_v, products, 2 * products - 4),
@@ -69,8 +71,8 @@ Stream matrix_phase(const Bf16Kernel& k, Phase phase) {
         companion(emit_next_addresses, 2 * products - 3, 2 * products - 3),
     };
     if (phase == Phase::rescale)
-        // Column tile t is multiplied before its first MFMA, number 4 t.
-        companions.push_back(companion(emit_rescale_rest, 0, 3 * G::pv_steps - 1));
+        // Column tile t is multiplied well before its first MFMA, number 4 t.
+        companions.insert(companions.begin(), companion(emit_rescale_rest, 0, 3 * G::pv_steps - 2));
     return schedule::interleave(leading, companions);
 }
 
@@ -116,7 +118,6 @@ void emit_main(Emitter& e, const Bf16Kernel& k) {
     e.s_setprio(matrix_priority);
     e.s_barrier();
 
-    e.label(".Lusual_matrix_phase");
     e.remark("==== matrix phase: PV of the block, QK of the next one");
     e.stream().append(matrix_phase(k, Phase::usual));
     e.s_branch(".Lloop");
@@ -174,20 +175,27 @@ void emit_other_matrix_phases(Emitter& e, const Bf16Kernel& k) {
 
     e.directive(".p2align 6");
     e.label(".Lother_matrix_phase");
+    e.s_cmp("lg_u32", k.wave.mode, mode_pv | mode_qk | mode_rescale);
+    e.s_cbranch_scc1(".Lrare_matrix_phase");
+    e.s_setprio(matrix_priority);
+    e.s_barrier();
+    e.remark("==== matrix phase that multiplies the rest of the accumulator before its products");
+    e.stream().append(matrix_phase(k, Phase::rescale));
+    e.s_branch(".Lloop");
+
+    e.directive(".p2align 6");
+    e.label(".Lrare_matrix_phase");
     e.s_and_b32(bits, k.wave.mode, mode_cursor);
     e.s_cbranch_scc0(".Lcursor_ready");
     e.remark("---- the fetch cursor goes to its next tile");
     emit_next_tile(e, w, k.options, G::row_bytes, G::row_bytes, ".Lcursor");
     e.s_and_b32(k.wave.mode, k.wave.mode, ~mode_cursor & 63);
+    e.s_branch(".Lsoftmax_done");
     e.label(".Lcursor_ready");
     e.s_setprio(matrix_priority);
-    e.s_cmp("eq_u32", k.wave.mode, mode_pv | mode_qk | mode_rescale);
-    e.s_cbranch_scc1(".Lrescaling_matrix_phase");
     e.s_cmp("eq_u32", k.wave.mode, mode_pv | mode_qk | mode_fresh);
     e.s_cbranch_scc1(".Lfresh_matrix_phase");
-    e.s_cmp("eq_u32", k.wave.mode, mode_pv | mode_qk);
     e.s_barrier();
-    e.s_cbranch_scc1(".Lusual_matrix_phase");
 
     e.remark("==== matrix phase with one product or none, or with non-finite V in a masked block");
     emit_fetch_block(e, k);
@@ -224,13 +232,6 @@ void emit_other_matrix_phases(Emitter& e, const Bf16Kernel& k) {
         emit_pv_special(e, k);
         e.s_branch(".Lno_pv");
     }
-
-    e.directive(".p2align 6");
-    e.label(".Lrescaling_matrix_phase");
-    e.remark("==== matrix phase that multiplies the rest of the accumulator before its products");
-    e.s_barrier();
-    e.stream().append(matrix_phase(k, Phase::rescale));
-    e.s_branch(".Lloop");
 
     e.directive(".p2align 6");
     e.label(".Lfresh_matrix_phase");

@@ -66,20 +66,40 @@ void emit_pv(Emitter& e, const Bf16Kernel& k, PvOrder order, bool fresh) {
     }
 }
 
+namespace {
+
+struct QkStep {
+    unsigned tile, step;
+};
+/// MFMA number n of QK. The two key tiles alternate, the first one two steps ahead: its scores are done three
+/// MFMAs before the phase ends, so that the softmax phase can begin on them without waiting.
+QkStep qk_step(unsigned n) {
+    constexpr unsigned lead = 2, last = 2 * G::qk_steps;
+    static_assert(G::key_tiles == 2);
+    if (n < lead)
+        return {0, n};
+    if (n >= last - lead)
+        return {1, n - G::qk_steps};
+    return n % 2 == 0 ? QkStep{0, n / 2 + 1} : QkStep{1, n / 2 - 1};
+}
+
+} // namespace
+
 void emit_qk(Emitter& e, const Bf16Kernel& k) {
-    for (unsigned step = 0; step < G::qk_steps; ++step)
-        for (unsigned tile = 0; tile < G::key_tiles; ++tile) {
-            const VReg d = k.v.scores(tile);
-            e.mfma(mfma_32x32x16_bf16, d, k.v.fragment(k_fragment_slot(G::key_tiles * step + tile)),
-                   k.v.q.sub(4 * step, 4), step == 0 ? Source(0) : Source(d),
-                   "S^T keys " + std::to_string(32 * tile) + ".. += K Q^T, d " + std::to_string(16 * step) +
-                       "..");
-        }
+    for (unsigned n = 0; n < G::fragments; ++n) {
+        const auto [tile, step] = qk_step(n);
+        const VReg d = k.v.scores(tile);
+        e.mfma(mfma_32x32x16_bf16, d, k.v.fragment(k_fragment_slot(n)), k.v.q.sub(4 * step, 4),
+               step == 0 ? Source(0) : Source(d),
+               "S^T keys " + std::to_string(32 * tile) + ".. += K Q^T, d " + std::to_string(16 * step) +
+                   "..");
+    }
 }
 
 void emit_read_k(Emitter& e, const Bf16Kernel& k, PvOrder order) {
     for (unsigned n = 0; n < G::fragments; ++n) {
-        const unsigned i = pv_fragment(order, n), step = i / G::key_tiles, tile = i % G::key_tiles;
+        const unsigned i = pv_fragment(order, n);
+        const auto [tile, step] = qk_step(i);
         e.ds_read_b128(k.v.fragment(k_fragment_slot(i)), k.v.k_read, k_read_constant(G::k, tile, step),
                        "K keys " + std::to_string(32 * tile) + "..+31, d " + std::to_string(16 * step) +
                            "..");

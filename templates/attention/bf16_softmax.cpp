@@ -84,13 +84,11 @@ void emit_maximum(Emitter& e, const Bf16Kernel& k) {
 
 void emit_rescale(Emitter& e, const Bf16Kernel& k, const std::string& done) {
     const Scratch t(k.v);
-    e.v_cndmask_b32(t.block_maximum, k.v.maximum, t.block_maximum, vcc,
-                    "rows that move take the new maximum");
-    e.v_sub_f32(t.growth, k.v.maximum, t.block_maximum);
-    e.v_exp_f32(k.v.factor, t.growth, "2^(old - new); exactly 1 for the others");
-    e.v_mov_b32(k.v.maximum, t.block_maximum);
-    e.v_mul_f32(k.v.sum, k.v.factor, k.v.sum);
+    e.v_cndmask_b32(t.growth, 0, t.growth, vcc, "rows that move: by how much; 0 for the others");
+    e.v_exp_f32(k.v.factor, -Source(t.growth), "2^(old - new); exactly 1 for the others");
+    e.v_cndmask_b32(k.v.maximum, k.v.maximum, t.block_maximum, vcc, "rows that move take the new maximum");
     e.s_cmp("lg_u32", k.wave.fresh, 0);
+    e.v_mul_f32(k.v.sum, k.v.factor, k.v.sum);
     e.s_cbranch_scc1(done, "the accumulator is still empty");
     for (unsigned r = 0; r < 16; ++r)
         e.v_mul_f32(k.v.o[r], k.v.factor, k.v.o[r]);
