@@ -271,7 +271,8 @@ done
     done
     find . -mindepth 1 -maxdepth 1 ! -name usr -exec rm -rf {} +
     find usr -mindepth 1 -maxdepth 1 ! -name lib ! -name include ! -name share -exec rm -rf {} +
-    find usr/share -mindepth 1 -maxdepth 1 ! -name doc -exec rm -rf {} +
+    # share/hip/version is how clang -x hip knows which HIP it compiles for
+    find usr/share -mindepth 1 -maxdepth 1 ! -name doc ! -name hip -exec rm -rf {} +
     find usr/share/doc -type f ! -name copyright -delete
     find usr/lib/*-linux-gnu -mindepth 1 -type d -prune -exec rm -rf {} + # gconv, audit, cmake, pkgconfig
     find usr/lib/*-linux-gnu -type f ! -name '*.so' ! -name '*.so.*' -delete

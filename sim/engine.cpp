@@ -94,7 +94,7 @@ class Run {
                 stop(describe(*group, error));
                 return;
             } catch (const std::exception& error) { // the host's memory gave out, or a defect here
-                stop(describe(*group, {"internal error", error.what()}));
+                stop(describe(*group, {"internal error", error.what(), -1, false}));
                 return;
             }
             give_back(std::move(group));
@@ -207,7 +207,7 @@ class Run {
             if (group.at_barrier != 0)
                 text += "; " + std::to_string(group.at_barrier) + " of " +
                         std::to_string(group.waves.size()) + " waves wait at a barrier";
-            throw FaultError{"hang", text};
+            throw FaultError{"hang", text, -1, true};
         }
     }
 
@@ -222,7 +222,7 @@ class Run {
     /// Which wave was at fault: the one whose turn it is (its turn was not passed on).
     Fault describe(const Workgroup& group, const FaultError& error) const {
         const Wave& wave = group.waves[group.next_wave];
-        const Instruction& at = *(wave.next - 1);
+        const Instruction& at = *(error.between_instructions ? wave.next : wave.next - 1);
         std::string text =
             error.kind + " in kernel " + dispatch_.kernel->name + "\n  at " + dispatch_.code->location(at) +
             " (pc " + hexadecimal(dispatch_.code->base() + at.pc) + "): " + dispatch_.code->disassemble(at) +

@@ -44,7 +44,7 @@ std::string describe(const Allocation& a, std::uint64_t address, unsigned bytes)
 } // namespace
 
 void fault(std::string kind, std::string detail, int lane) {
-    throw FaultError{std::move(kind), std::move(detail), lane};
+    throw FaultError{std::move(kind), std::move(detail), lane, false};
 }
 
 void memory_fault(const Memory& memory, const char* what, std::uint64_t address, unsigned bytes, int lane) {

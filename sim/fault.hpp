@@ -12,6 +12,8 @@ class Memory;
 struct FaultError {
     std::string kind, detail;
     int lane = -1; ///< -1: the whole wave
+    /// Raised between instructions (a hang): the PC is the one that would come next, not the last one.
+    bool between_instructions = false;
 };
 
 [[noreturn]] void fault(std::string kind, std::string detail, int lane = -1);

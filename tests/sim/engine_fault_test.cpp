@@ -119,6 +119,8 @@ TEST_CASE("engine: a hang ends") {
     const LaunchResult bad = machine.run({1, 1, 1}, {64, 1, 1}, std::uint64_t{0});
     REQUIRE(bad.fault);
     CHECK(bad.fault->kind == "hang");
+    CHECK_HAS(bad.fault->text, "at k+0x0");
+    CHECK_HAS(bad.fault->text, "s_branch");
     CHECK_HAS(bad.fault->text, "wave 0");
 }
 

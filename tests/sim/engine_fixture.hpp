@@ -6,6 +6,7 @@
 #include "sim/engine.hpp"
 
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,8 @@ inline std::string kernel_source(const std::string& body, const KernelShape& s =
 
 inline std::vector<std::byte> assemble(const std::string& source) {
     static const auto assembler = jit::make_llvm_assembler();
+    if (!assembler)
+        throw std::runtime_error("LLVM's assembler was not built, or not found beside the executable");
     return assembler->assemble(source, "gfx950", "test").elf;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A HIP program as anyone would write it: compiled by clang against the real headers, linked to the simulator's
 // library, nothing in it knows of the simulator. Exit code 0 if everything came out right.
-#include <hip/hip_cooperative_groups.h>
 #include <hip/hip_runtime.h>
+
+// Needs the runtime's declarations before it, hence apart.
+#include <hip/hip_cooperative_groups.h>
 
 #include <cstdio>
 #include <cstdlib>
