@@ -13,7 +13,7 @@ struct MfmaCall {
     std::uint32_t* d = nullptr;
     const std::uint32_t *a = nullptr, *b = nullptr;
     const std::uint32_t* c = nullptr; ///< null: every element is the 32-bit pattern c_constant
-    std::uint32_t c_constant = 0; ///< FP64 forms: the upper word of every element
+    std::uint32_t c_constant = 0;     ///< FP64 forms: the upper word of every element
     const std::uint32_t *scale_a = nullptr, *scale_b = nullptr; ///< E8M0 registers of the scale forms
     std::uint8_t scale_byte_a = 0, scale_byte_b = 0;            ///< which byte of the scale register
     const std::uint32_t* index = nullptr;                       ///< SMFMAC index register
