@@ -478,15 +478,12 @@ inline void halves(u32, const u32* in, u32* out) {
 
 } // namespace corpus
 
-#define CORPUS(X)                                                                                            \
-    X(int_arithmetic)                                                                                        \
-    X(int_division)                                                                                          \
-    X(long_arithmetic)                                                                                       \
-    X(long_division)                                                                                         \
-    X(shifts)                                                                                                \
-    X(bit_counts)                                                                                            \
-    X(bit_fields) X(minmax) X(narrow) X(compares) X(wide_products) X(float_arithmetic) X(float_division)     \
-        X(float_rounding) X(float_minmax) X(float_compares) X(float_conversions) X(long_conversions)         \
-            X(double_arithmetic) X(double_division) X(double_rounding) X(half_arithmetic) X(vectors)         \
-                X(collatz) X(branches) X(recursion) X(calls) X(private_array) X(bytes) X(structures) X(sort) \
-                    X(unaligned) X(halves)
+// clang-format off
+#define CORPUS(X) \
+    X(int_arithmetic) X(int_division) X(long_arithmetic) X(long_division) X(shifts) X(bit_counts) \
+    X(bit_fields) X(minmax) X(narrow) X(compares) X(wide_products) X(float_arithmetic) \
+    X(float_division) X(float_rounding) X(float_minmax) X(float_compares) X(float_conversions) \
+    X(long_conversions) X(double_arithmetic) X(double_division) X(double_rounding) \
+    X(half_arithmetic) X(vectors) X(collatz) X(branches) X(recursion) X(calls) X(private_array) \
+    X(bytes) X(structures) X(sort) X(unaligned) X(halves)
+// clang-format on
