@@ -141,7 +141,8 @@ void Emitter::mfma(const MatrixOp& op, VReg d, VReg a, VReg b, Source c, Note n)
     check_width(b, op.b_registers, op.mnemonic);
     if (!c.units().empty() && c.units().count != op.d_registers)
         defect(std::string(op.mnemonic) + ": accumulator " + c.text());
-    Instruction& i = emit(join(op.mnemonic, {d.text(), a.text(), b.text(), c.text()}), Kind::mfma, n);
+    Instruction& i =
+        emit(join(op.mnemonic, {d.text(), a.text(), b.text(), c.text()}) + op.modifiers, Kind::mfma, n);
     i.passes = op.passes;
     i.opcode = op.opcode;
     i.mfma_a = a.units();
@@ -151,6 +152,25 @@ void Emitter::mfma(const MatrixOp& op, VReg d, VReg a, VReg b, Source c, Note n)
     i.reads.add(i.mfma_b);
     i.reads.add(i.mfma_c);
     i.writes.add(d.units());
+}
+
+void Emitter::mfma_scale(const MatrixOp& op, VReg d, VReg a, VReg b, Source c, VReg scale_a, unsigned byte_a,
+                         VReg scale_b, unsigned byte_b, Note n) {
+    mfma(op, d, a, b, std::move(c), n);
+    Instruction& i = out_->items.back().instruction;
+    // The byte's number is {op_sel_hi, op_sel}[operand] (CDNA4 ISA, V_MFMA_LD_SCALE_B32).
+    auto bit = [](unsigned value, unsigned position) { return std::to_string(value >> position & 1); };
+    i.text += ", " + scale_a.text() + ", " + scale_b.text() + " op_sel:[" + bit(byte_a, 0) + "," +
+              bit(byte_b, 0) + ",0] op_sel_hi:[" + bit(byte_a, 1) + "," + bit(byte_b, 1) + ",0]";
+    i.reads.add(scale_a.units());
+    i.reads.add(scale_b.units());
+}
+
+void Emitter::v_cvt_pk_fp8_f32(VReg d, Source a, Source b, bool high, Note n) {
+    vop3("v_cvt_pk_fp8_f32", 8, d, {a, b}, n, high ? " op_sel:[0,0,1]" : "");
+    Instruction& i = out_->items.back().instruction;
+    i.partial_write = high;
+    i.reads.add(d.units()); // the other half
 }
 
 void Emitter::ds_read(std::string_view op, unsigned dwords, VReg d, VReg address, unsigned offset, Note n) {

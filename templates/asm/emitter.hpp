@@ -17,9 +17,17 @@ struct MatrixOp {
     const char* mnemonic;
     std::uint16_t opcode;
     std::uint8_t passes, a_registers, b_registers, d_registers;
+    const char* modifiers = ""; ///< operand formats: cbsz of A, blgp of B; 0 is FP8 E4M3, 4 is FP4 E2M1
 };
 inline constexpr MatrixOp mfma_32x32x16_bf16{"v_mfma_f32_32x32x16_bf16", 1, 8, 4, 4, 16};
 inline constexpr MatrixOp mfma_16x16x32_bf16{"v_mfma_f32_16x16x32_bf16", 2, 4, 4, 4, 4};
+inline constexpr MatrixOp mfma_32x32x64_fp8{"v_mfma_f32_32x32x64_f8f6f4", 3, 16, 8, 8, 16};
+inline constexpr MatrixOp mfma_scale_32x32x64_fp8{"v_mfma_scale_f32_32x32x64_f8f6f4", 4, 16, 8, 8, 16};
+inline constexpr MatrixOp mfma_16x16x128_fp8{"v_mfma_f32_16x16x128_f8f6f4", 5, 8, 8, 8, 4};
+/// A in FP4, B in FP8
+inline constexpr MatrixOp mfma_16x16x128_fp4_fp8{"v_mfma_f32_16x16x128_f8f6f4", 5, 8, 4, 8, 4, " cbsz:4"};
+/// A in FP8, B in FP4
+inline constexpr MatrixOp mfma_16x16x128_fp8_fp4{"v_mfma_f32_16x16x128_f8f6f4", 5, 8, 8, 4, 4, " blgp:4"};
 
 /// Where a v_cmp puts its lane mask.
 using MaskTarget = Source;
@@ -46,6 +54,15 @@ class Emitter {
     void v_max3_f32(VReg d, Source a, Source b, Source c, Note n = {}) {
         vop3("v_max3_f32", 4, d, {a, b, c}, n);
     }
+    /// NaN propagates (IEEE 754-2019 maximum), where v_max3_f32 ignores it.
+    void v_maximum3_f32(VReg d, Source a, Source b, Source c, Note n = {}) {
+        vop3("v_maximum3_f32", 4, d, {a, b, c}, n);
+    }
+    void v_med3_f32(VReg d, Source a, Source b, Source c, Note n = {}) {
+        vop3("v_med3_f32", 4, d, {a, b, c}, n);
+    }
+    void v_min_f32(VReg d, Source a, VReg b, Note n = {}) { vop2("v_min_f32", 4, d, a, b, n); }
+    void v_floor_f32(VReg d, Source a, Note n = {}) { vop1("v_floor_f32", 4, d, a, n); }
     void v_ldexp_f32(VReg d, Source a, Source b, Note n = {}) { vop3("v_ldexp_f32", 4, d, {a, b}, n); }
     void v_fract_f32(VReg d, Source a, Note n = {}) { vop1("v_fract_f32", 4, d, a, n); }
     void v_exp_f32(VReg d, Source a, Note n = {}) { trans("v_exp_f32", d, a, n); }
@@ -54,6 +71,12 @@ class Emitter {
     void v_cvt_pk_bf16_f32(VReg d, Source lo, Source hi, Note n = {}) {
         vop3("v_cvt_pk_bf16_f32", 4, d, {lo, hi}, n);
     }
+    /// Byte `byte` of d = a rounded and clamped to 0..255 (NaN: 0), the other bytes from c.
+    void v_cvt_pk_u8_f32(VReg d, Source a, unsigned byte, Source c, Note n = {}) {
+        vop3("v_cvt_pk_u8_f32", 4, d, {a, byte, c}, n);
+    }
+    /// The low or high half of d = e4m3 codes of a and b; the other half stays.
+    void v_cvt_pk_fp8_f32(VReg d, Source a, Source b, bool high, Note n = {});
     // ---- vector, integer and bits
     void v_mov_b32(VReg d, Source a, Note n = {}) { vop1("v_mov_b32", 4, d, a, n); }
     void v_add_u32(VReg d, Source a, VReg b, Note n = {}) { vop2("v_add_u32", 4, d, a, b, n); }
@@ -68,6 +91,13 @@ class Emitter {
     }
     void v_lshrrev_b32(VReg d, Source shift, VReg b, Note n = {}) {
         vop2("v_lshrrev_b32", 4, d, shift, b, n);
+    }
+    /// a + b, saturated at 2^32 - 1
+    void v_add_u32_clamp(VReg d, Source a, VReg b, Note n = {}) {
+        vop3("v_add_u32_e64", 4, d, {a, b}, n, " clamp");
+    }
+    void v_mad_u32_u24(VReg d, Source a, Source b, Source c, Note n = {}) {
+        vop3("v_mad_u32_u24", 4, d, {a, b, c}, n);
     }
     void v_mul_lo_u32(VReg d, Source a, Source b, Note n = {}) { vop3("v_mul_lo_u32", 8, d, {a, b}, n); }
     void v_mul_hi_u32(VReg d, Source a, Source b, Note n = {}) { vop3("v_mul_hi_u32", 8, d, {a, b}, n); }
@@ -115,6 +145,10 @@ class Emitter {
 
     // ---- matrix
     void mfma(const MatrixOp& op, VReg d, VReg a, VReg b, Source c, Note n = {});
+    /// Block scales: E8M0, byte `byte_a` of scale_a for the rows of A, byte_b of scale_b for the columns of
+    /// B. For 32x32x64, lanes 0-31 scale the first 32 of the reduction, lanes 32-63 the others.
+    void mfma_scale(const MatrixOp& op, VReg d, VReg a, VReg b, Source c, VReg scale_a, unsigned byte_a,
+                    VReg scale_b, unsigned byte_b, Note n = {});
 
     // ---- LDS
     void ds_read_b128(VReg d, VReg address, unsigned offset, Note n = {}) {
@@ -125,6 +159,9 @@ class Emitter {
     }
     void ds_read_b64_tr_b16(VReg d, VReg address, unsigned offset, Note n = {}) {
         ds_read("ds_read_b64_tr_b16", 2, d, address, offset, n);
+    }
+    void ds_read_b64_tr_b8(VReg d, VReg address, unsigned offset, Note n = {}) {
+        ds_read("ds_read_b64_tr_b8", 2, d, address, offset, n);
     }
     void ds_write_b128(VReg address, VReg data, unsigned offset, Note n = {}) {
         ds_write("ds_write_b128", 4, address, data, offset, n);

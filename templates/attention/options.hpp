@@ -20,9 +20,11 @@ struct ForwardOptions {
     bool nan_exact = true;
     bool from_diagonal = false; ///< key blocks from the last one backwards
     ChipletMap map = ChipletMap::none;
-    float tau = 0.5f; ///< rescale where a row's maximum grew by more, base-2 units
+    float tau = 0.5f;        ///< rescale where a row's maximum grew by more, base-2 units
+    unsigned block_bits = 6; ///< log2 of the keys of a block
 
     unsigned tile_rows() const { return two_heads ? 128 : 256; }
+    int block_keys() const { return 1 << block_bits; }
 };
 
 } // namespace zyfa::templates::attention

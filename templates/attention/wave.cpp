@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "templates/attention/wave.hpp"
 
-#include "templates/attention/kv_layout.hpp"
 #include "templates/attention/scalar_math.hpp"
 
 namespace zyfa::templates::attention {
@@ -30,7 +29,7 @@ void emit_classify(Emitter& e, const WorkRegisters& w, const WaveRegisters& wave
                    SReg t) {
     const SReg key = t[0], row = t[1], rows = t[2], see = t[3];
     const SReg live = wave.next_live, state = wave.next_state;
-    e.s_and_b32(key, w.next[0], -64, "first key of the block after the next softmax");
+    e.s_and_b32(key, w.next[0], -o.block_keys(), "first key of the block after the next softmax");
     e.s_add_u32(row, w.next[1], wave.row, "first row of the wave");
     e.s_sub_i32(rows, w.seq_q, row, "rows that exist");
     e.s_cmp("gt_i32", rows, 0);
@@ -38,12 +37,12 @@ void emit_classify(Emitter& e, const WorkRegisters& w, const WaveRegisters& wave
     e.s_bitcmp1_b32(w.next[0], flag_end);
     e.s_cselect_b32(live, 0, live);
     e.s_sub_i32(see, w.seq_kv, key);
-    e.s_cmp("lt_i32", see, static_cast<int>(block_keys), "the end of the keys cuts the block");
+    e.s_cmp("lt_i32", see, o.block_keys(), "the end of the keys cuts the block");
     e.s_cselect_b32(state, state_masked, 0);
     if (o.causal) {
         e.s_add_i32(see, row, w.diagonal, "last key that the first row sees, from the block's first");
         e.s_sub_i32(see, see, key);
-        e.s_cmp("lt_i32", see, static_cast<int>(block_keys) - 1, "the diagonal cuts the block");
+        e.s_cmp("lt_i32", see, o.block_keys() - 1, "the diagonal cuts the block");
         e.s_cselect_b32(state, state_masked, state);
         e.s_min_i32(rows, rows, 32);
         e.s_add_i32(see, see, rows, "the same for the last row, plus 1");

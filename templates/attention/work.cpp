@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "templates/attention/work.hpp"
 
-#include "templates/attention/kv_layout.hpp"
 #include "templates/attention/scalar_math.hpp"
 
 namespace zyfa::templates::attention {
@@ -27,9 +26,10 @@ void emit_chiplet_runs(Emitter& e, const WorkRegisters& w, SReg position, SReg t
 }
 
 /// Bytes that exist of the cursor's block.
-void emit_records(Emitter& e, const WorkRegisters& w, unsigned k_row_bytes, unsigned v_row_bytes, SReg t) {
+void emit_records(Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,
+                  unsigned v_row_bytes, SReg t) {
     e.s_sub_i32(t[0], w.seq_kv, w.key);
-    e.s_min_i32(t[0], t[0], block_keys, "keys of the block that exist");
+    e.s_min_i32(t[0], t[0], o.block_keys(), "keys of the block that exist");
     e.s_sub_u32(t[0], t[0], 1, "bounds: (keys - 1) * stride + one row");
     e.s_mul_i32(t[1], t[0], w.k_row);
     e.s_mul_i32(t[2], t[0], w.v_row);
@@ -156,11 +156,11 @@ void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
     } else {
         e.s_mov_b32(keys, w.seq_kv);
     }
-    e.s_add_u32(w.blocks_left, keys, block_keys - 1);
-    e.s_lshr_b32(w.blocks_left, w.blocks_left, 6, "key blocks of the tile");
+    e.s_add_u32(w.blocks_left, keys, o.block_keys() - 1);
+    e.s_lshr_b32(w.blocks_left, w.blocks_left, o.block_bits, "key blocks of the tile");
     e.s_sub_u32(w.blocks_left, w.blocks_left, 1);
     if (o.from_diagonal)
-        e.s_lshl_b32(w.key, w.blocks_left, 6, "the last block first");
+        e.s_lshl_b32(w.key, w.blocks_left, o.block_bits, "the last block first");
     else
         e.s_mov_b32(w.key, 0);
     e.s_or_b32(w.after[0], w.key, 1 << flag_first);
@@ -178,7 +178,7 @@ void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
         if (o.from_diagonal)
             add_rows64(e, base, w.key, x.row_stride, t.sub(0, 2), "+ key * row stride");
     }
-    emit_records(e, w, k_row_bytes, v_row_bytes, t.sub(0, 3));
+    emit_records(e, w, o, k_row_bytes, v_row_bytes, t.sub(0, 3));
     e.s_branch(done);
 
     e.label(end);
@@ -198,12 +198,12 @@ void emit_advance(Emitter& e, const WorkRegisters& w, const ForwardOptions& o, u
         e.s_mov_b64(to.sub(2, 2), from.sub(2, 2));
     }
     e.s_sub_u32(w.blocks_left, w.blocks_left, 1);
-    e.s_add_i32(w.key, w.key, o.from_diagonal ? -64 : 64, "next key block");
+    e.s_add_i32(w.key, w.key, o.from_diagonal ? -o.block_keys() : o.block_keys(), "next key block");
     e.s_mov_b32(w.after[0], w.key, "its descriptor; row, head and batch stay");
     for (const auto& [resource, row_stride] :
          {std::pair{w.k_resource, w.k_row}, std::pair{w.v_resource, w.v_row}}) {
-        e.s_lshl_b32(low, row_stride, 6, "64 rows");
-        e.s_lshr_b32(high, row_stride, 26);
+        e.s_lshl_b32(low, row_stride, o.block_bits, "a block of rows");
+        e.s_lshr_b32(high, row_stride, 32 - o.block_bits);
         if (o.from_diagonal) {
             e.s_sub_u32(resource[0], resource[0], low);
             e.s_subb_u32(resource[1], resource[1], high);
@@ -212,7 +212,7 @@ void emit_advance(Emitter& e, const WorkRegisters& w, const ForwardOptions& o, u
             e.s_addc_u32(resource[1], resource[1], high);
         }
     }
-    emit_records(e, w, k_row_bytes, v_row_bytes, scratch);
+    emit_records(e, w, o, k_row_bytes, v_row_bytes, scratch);
 }
 
 } // namespace zyfa::templates::attention

@@ -76,7 +76,7 @@ TEST_CASE("a block's transfers fill its rows exactly, at the layout's place") {
                     CHECK(lds + 16 <= layout.bytes());
                     CHECK(filled.insert(lds).second);
                 }
-        CHECK(filled.size() == block_keys * layout.row_bytes / 16);
+        CHECK(filled.size() == layout.keys * layout.row_bytes / 16);
     }
 }
 
