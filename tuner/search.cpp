@@ -20,15 +20,19 @@ std::uint32_t distance(const Schedule& a, const Schedule& b) {
 } // namespace
 
 std::vector<SearchPoint> search_points(const templates::Template& form, const Problem& problem,
-                                       const std::optional<std::vector<Schedule>>& candidates) {
+                                       const std::optional<std::vector<Schedule>>& candidates,
+                                       const std::optional<Schedule>& hint) {
     const Schedule fallback = form.default_schedule(problem);
     std::vector<SearchPoint> points{{fallback, std::nullopt, 0}};
-    for (const Schedule& schedule : candidates ? *candidates : templates::enumerate(form, problem)) {
+    std::vector<Schedule> schedules = candidates ? *candidates : templates::enumerate(form, problem);
+    if (hint)
+        schedules.insert(schedules.begin(), *hint);
+    for (const Schedule& schedule : schedules) {
         const bool seen = std::any_of(points.begin(), points.end(),
                                       [&](const SearchPoint& point) { return point.schedule == schedule; });
         if (seen)
             continue;
-        SearchPoint point{schedule, std::nullopt, distance(schedule, fallback)};
+        SearchPoint point{schedule, std::nullopt, schedule == hint ? 0 : distance(schedule, fallback)};
         if (schedule.template_name != form.name())
             point.rejection = "the problem is served by template " + std::string(form.name());
         else

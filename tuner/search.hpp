@@ -19,8 +19,10 @@ struct SearchPoint {
 
 /// The default schedule first, then the points that differ from it in one parameter, then in two, and so on:
 /// a search that its budget ends early has seen every axis. `candidates` replaces the template's whole space
-/// (rejected ones stay in the list with their reason; duplicates are dropped).
+/// (rejected ones stay in the list with their reason; duplicates are dropped). `hint`, a schedule that won
+/// before, is tried right after the default.
 std::vector<SearchPoint> search_points(const templates::Template& form, const Problem& problem,
-                                       const std::optional<std::vector<Schedule>>& candidates);
+                                       const std::optional<std::vector<Schedule>>& candidates,
+                                       const std::optional<Schedule>& hint = std::nullopt);
 
 } // namespace zyfa::tuner

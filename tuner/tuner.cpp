@@ -65,7 +65,7 @@ class Tuning {
     }
 
     Outcome run() {
-        points_ = search_points(form_, problem_, options_.candidates);
+        points_ = search_points(form_, problem_, options_.candidates, options_.hint);
         double slowest = 0; // of the candidates so far: whether the next one still fits into the budget
         std::size_t done = 0;
         for (; done < points_.size() && (done == 0 || go_on(slowest)); ++done) {

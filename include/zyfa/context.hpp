@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,7 +16,8 @@ inline namespace v0 {
 
 /// Everything here has an environment variable of the same meaning that is read once, when options are made
 /// by `from_environment`: ZYFA_DEVICE, ZYFA_HIP_LIBRARY, ZYFA_COMGR_LIBRARY, ZYFA_CACHE_DIR,
-/// ZYFA_CACHE_LAYERS, ZYFA_MODE, ZYFA_LOG.
+/// ZYFA_CACHE_LAYERS, ZYFA_WINNERS_LAYER, ZYFA_MODE, ZYFA_LOG. A privileged process (setuid, setgid, file
+/// capabilities: AT_SECURE of getauxval(3)) reads none of them, nor $HOME and $XDG_CACHE_HOME.
 struct ZYFA_API ContextOptions {
     std::string device =
         "auto";              ///< "auto" (real GPUs only), "sim", or an ordinal. Never falls to sim silently.
@@ -24,9 +26,15 @@ struct ZYFA_API ContextOptions {
     std::string
         cache_dir; ///< user layer (read-write); empty: $XDG_CACHE_HOME/zyfa or ~/.cache/zyfa; ":memory:"
     std::vector<std::string> cache_layers; ///< read-only layers, first hit wins, after the user layer
+    std::string winners_layer; ///< one of `cache_layers`: winners count from this layer alone, so that all
+                               ///< ranks of a job that share it run the same schedules; empty: from any layer
     Mode mode = Mode::replay;
     double tune_budget_s = 3.0; ///< wall clock for assembling, gate and timing of one shape in mode tune
-    std::string log; ///< one line per shape made resident: "stderr", or a file to append to; empty: none
+    double wait_s = 30; ///< longest wait for another process that assembles the same binary; for one that
+                        ///< tunes the same key: the budget and at most 5 s of this
+    std::string log;    ///< one line per shape made resident: "stderr", or a file to append to; empty: none
+    std::function<void(const std::string& line)>
+        log_callback; ///< gets the same lines; called by the thread that makes the shape resident
 
     static ContextOptions from_environment();
 };
@@ -38,6 +46,20 @@ ZYFA_API const char* to_string(CacheResult result) noexcept;
 /// Counts since the context was made.
 struct Counters {
     std::uint64_t assembled = 0, gated = 0, timed = 0, hits = 0, misses = 0, waited = 0, damaged = 0;
+    std::uint64_t stale = 0;       ///< winners of another version of their template (docs/cache.md)
+    std::uint64_t old = 0;         ///< hits whose evidence is of another driver or firmware
+    std::uint64_t timed_out = 0;   ///< waits for another process that were given up
+    std::uint64_t unpublished = 0; ///< entries that could not be, or were not to be, stored
+    std::uint64_t pruned = 0;      ///< entries removed to keep the user layer within its limits
+};
+
+/// One layer of the cache, in the order in which they are asked.
+struct LayerSummary {
+    std::string name, path;
+    bool writable = false;
+    std::uint64_t winners = 0, binaries = 0, measurements = 0, quarantined = 0, bytes = 0;
+    std::uint64_t hits = 0; ///< winners that this context found here
+    std::string note;       ///< why the layer is ignored, or in memory
 };
 
 /// Wall-clock milliseconds spent on making one shape resident.
@@ -87,6 +109,8 @@ class ZYFA_API Context {
     Explanation explain(const Problem& problem, int device = 0);
 
     Counters counters() const;
+    /// Opens the cache if it is not open yet.
+    std::vector<LayerSummary> layers();
     std::vector<DeviceSummary> devices();
     const ContextOptions& options() const noexcept;
 
