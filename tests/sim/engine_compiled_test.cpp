@@ -67,7 +67,7 @@ class Folder {
     std::filesystem::path path_;
 };
 
-const std::filesystem::path sources = std::filesystem::path(__FILE__).parent_path() / "corpus";
+const std::filesystem::path sources = std::filesystem::path(ZYFA_TEST_CORPUS);
 
 /// Whether the command succeeded; its output goes to the test's.
 bool compile(const std::string& arguments) {
