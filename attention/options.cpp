@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options from the environment, and the names of modes.
 #include <array>
-#include <cstdlib>
 
+#include "core/environment.hpp"
 #include "zyfa/context.hpp"
 
 namespace zyfa {
 inline namespace v0 {
 
 namespace {
-
-std::string variable(const char* name) {
-    const char* value = std::getenv(name);
-    return value ? value : "";
-}
 
 Mode mode_named(const std::string& name) {
     for (const Mode mode : {Mode::off, Mode::replay, Mode::tune, Mode::must_hit})
@@ -66,15 +61,16 @@ const char* to_string(CacheResult result) noexcept {
 
 ContextOptions ContextOptions::from_environment() {
     ContextOptions options;
-    if (const std::string device = variable("ZYFA_DEVICE"); !device.empty())
+    if (const std::string device = environment("ZYFA_DEVICE"); !device.empty())
         options.device = device;
-    options.hip_library = variable("ZYFA_HIP_LIBRARY");
-    options.comgr_library = variable("ZYFA_COMGR_LIBRARY");
-    options.cache_dir = variable("ZYFA_CACHE_DIR");
-    options.cache_layers = split(variable("ZYFA_CACHE_LAYERS"));
-    if (const std::string mode = variable("ZYFA_MODE"); !mode.empty())
+    options.hip_library = environment("ZYFA_HIP_LIBRARY");
+    options.comgr_library = environment("ZYFA_COMGR_LIBRARY");
+    options.cache_dir = environment("ZYFA_CACHE_DIR");
+    options.cache_layers = split(environment("ZYFA_CACHE_LAYERS"));
+    options.winners_layer = environment("ZYFA_WINNERS_LAYER");
+    if (const std::string mode = environment("ZYFA_MODE"); !mode.empty())
         options.mode = mode_named(mode);
-    options.log = variable("ZYFA_LOG");
+    options.log = environment("ZYFA_LOG");
     return options;
 }
 
