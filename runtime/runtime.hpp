@@ -83,6 +83,7 @@ class Module {
     Module& operator=(const Module&) = delete;
     void* function(const std::string& name) const; ///< hipFunction_t; throws Error{device_error}
     int device() const noexcept { return device_; }
+    const std::vector<std::byte>& elf() const noexcept { return elf_; }
 
   private:
     std::shared_ptr<Runtime> runtime_;

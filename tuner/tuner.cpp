@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/versions.hpp"
 #include "tuner/inputs.hpp"
 #include "tuner/representative.hpp"
 #include "tuner/search.hpp"
@@ -183,9 +184,12 @@ class Tuning {
         outcome_.evidence.verdict = verdict.text;
         outcome_.evidence.data_profile = inputs_.profile;
         outcome_.evidence.unix_time = static_cast<std::uint64_t>(std::time(nullptr));
+        const runtime::Versions versions = runtime::versions(*runtime_, device_);
         outcome_.evidence.versions_json = nlohmann::json{
             {"zyfa", ZYFA_VERSION},
-            {"hip", runtime_->report().version},
+            {"hip", versions.hip},
+            {"driver", versions.driver},
+            {"firmware", versions.firmware},
             {"toolchain",
              outcome_.code_object.toolchain}}.dump();
         outcome_.assembled = binaries_.assembled();

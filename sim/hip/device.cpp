@@ -48,12 +48,12 @@ std::optional<std::string> set_option(DeviceOptions& options, const std::string&
     } else if (option == "launch_overhead_us") {
         good = parse(value, number) && number >= 0;
         changed.launch_overhead = number * 1e-6;
-    } else if (option == "name") {
+    } else if (option == "name" || option == "driver" || option == "firmware") {
         good = !value.empty() && value.size() < 256;
-        changed.name = value;
+        (option == "name" ? changed.name : option == "driver" ? changed.driver : changed.firmware) = value;
     } else {
         return "unknown option; there are seed, clock_factor, threads, compute_units, xcds, memory, "
-               "launch_overhead_us, timed_workgroups, events, instruction_limit, name";
+               "launch_overhead_us, timed_workgroups, events, instruction_limit, name, driver, firmware";
     }
     if (!good)
         return "value '" + value + "' is not accepted";

@@ -24,6 +24,7 @@ struct DeviceOptions {
     std::uint64_t memory = 288ull << 30; ///< bytes, nominal: backed on demand
     double launch_overhead = 5e-6;       ///< seconds per kernel (MGPUSim's MI300A measurements: about 5 us)
     std::string name = "AMD Instinct MI355X";
+    std::string driver = "sim", firmware = "sim"; ///< version strings, as a kernel driver would report them
     std::uint32_t timed_workgroups = 0; ///< run on the cycle model, per launch (Launch::timed_workgroups)
     bool events = false;                ///< keep every instruction of those, for a trace
     std::uint64_t instruction_limit = DeviceConfig{}.instruction_limit; ///< of a wave; beyond, it hangs

@@ -50,6 +50,20 @@ ZYFA_HIP_API const char* zyfaSimSetDevice(int device, const char* option, const 
     }
 }
 
+ZYFA_HIP_API const char* zyfaSimDeviceText(int device, const char* option) {
+    std::string text;
+    const int failed = attempt([&] {
+        const DeviceOptions options = Process::get().device(device).options();
+        const std::string asked = option ? option : "";
+        text = asked == "name"       ? options.name
+               : asked == "driver"   ? options.driver
+               : asked == "firmware" ? options.firmware
+                                     : "";
+        return !text.empty();
+    });
+    return failed ? nullptr : keep(std::move(text));
+}
+
 ZYFA_HIP_API const char* zyfaSimLastFault(void) {
     std::string text;
     attempt([&] {

@@ -26,10 +26,14 @@ int zyfaSimSetDeviceCount(int count);
  *   timed_workgroups    how many workgroups of a launch run on the cycle model, 0 (default) to all; the
  * others' time is scaled by theirs. Slower, and closer. events              1: keep every instruction of
  * those, for zyfaSimLastTrace instruction_limit   instructions of a wave after which a kernel is taken to
- * hang name                marketing name The environment variable ZYFA_SIM_OPTIONS takes a comma-separated
+ * hang name                marketing name driver, firmware    version strings The environment variable ZYFA_SIM_OPTIONS takes a comma-separated
  * list of option=value, each for all devices or, as N.option=value, for device N. ZYFA_SIM_HIP_VERSION sets
  * the version that HIP reports, as HIP_VERSION is coded. */
 const char* zyfaSimSetDevice(int device, const char* option, const char* value);
+
+/* Text of a device's option "name", "driver" or "firmware"; null for another one or another device. Valid
+ * until the thread's next call. */
+const char* zyfaSimDeviceText(int device, const char* option);
 
 /* What stopped the last kernel that faulted: kernel, PC, disassembly, wave, lane, allocation. Empty if none
  * did. Valid until the thread's next call. */
