@@ -31,6 +31,9 @@ Explanation Context::explain(const Problem& problem, int device) {
 Counters Context::counters() const {
     return impl_->counters();
 }
+std::vector<LayerSummary> Context::layers() {
+    return impl_->layers();
+}
 std::vector<DeviceSummary> Context::devices() {
     return impl_->devices();
 }

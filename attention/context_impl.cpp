@@ -234,26 +234,60 @@ const Resident* Context::Impl::install(const Problem& problem, std::shared_ptr<c
     residents_.push_back(std::move(resident));
     const Resident* installed = residents_.back().get();
     table_.insert(call::call_key(problem, device.ordinal, mode), installed);
-    call::log_line(options_.log, summary(problem, installed->selection->explanation));
+    call::log_line(options_, summary(problem, installed->selection->explanation));
     return installed;
+}
+
+void Context::Impl::refuse_capture(int ordinal) {
+    if (runtime::is_capturing(*services_.runtime(), nullptr))
+        throw Error(ErrorCode::invalid_argument, "",
+                    "prepare() while the default stream of device " + std::to_string(ordinal) +
+                        " captures; accepted: before the capture begins or after it ends");
 }
 
 Explanation Context::Impl::prepare(const Problem& asked, int ordinal, const PrepareRequest& request) {
     const Problem problem = validate(call::arguments_of(asked, ordinal));
     const Mode mode = request.mode.value_or(options_.mode);
     const runtime::DeviceInfo& device = services_.device(ordinal);
-    const runtime::Runtime& runtime = *services_.runtime();
-    const runtime::DeviceGuard guard(runtime, ordinal);
-    if (runtime::is_capturing(runtime, nullptr))
-        throw Error(ErrorCode::invalid_argument, "",
-                    "prepare() while the default stream of device " + std::to_string(ordinal) +
-                        " captures; accepted: before the capture begins or after it ends");
+    const runtime::DeviceGuard guard(*services_.runtime(), ordinal);
+    refuse_capture(ordinal);
     std::shared_ptr<const Selection> selection = selector_.select(problem, device, mode, request);
     if (request.retune)
         table_.clear(); // kernels that were selected before are looked up anew
     Explanation explanation = selection->explanation;
     if (!table_.find(call::call_key(problem, ordinal, mode)))
         install(problem, std::move(selection), device, mode);
+    return explanation;
+}
+
+std::shared_ptr<const Selection> Context::Impl::propose(const Problem& asked, int ordinal,
+                                                        call::Proposal& proposal) {
+    prepare(asked, ordinal, {});
+    const Problem problem = validate(call::arguments_of(asked, ordinal));
+    proposal.problem = to_string(problem);
+    return selector_.propose(problem, services_.device(ordinal), options_.mode, proposal);
+}
+
+std::shared_ptr<const Selection> Context::Impl::try_proposal(const Problem& asked, int ordinal,
+                                                             const call::Proposal& proposal) {
+    const Problem problem = validate(call::arguments_of(asked, ordinal));
+    if (to_string(problem) != proposal.problem)
+        throw Error(ErrorCode::invalid_argument, "problem",
+                    "problem is " + to_string(problem) + "; rank 0 asks for " + proposal.problem);
+    const runtime::DeviceInfo& device = services_.device(ordinal);
+    const runtime::DeviceGuard guard(*services_.runtime(), ordinal);
+    refuse_capture(ordinal);
+    return selector_.try_proposal(problem, device, options_.mode, proposal);
+}
+
+Explanation Context::Impl::take_proposal(const Problem& asked, int ordinal, const call::Proposal& proposal,
+                                         std::shared_ptr<const Selection> selection) {
+    const Problem problem = validate(call::arguments_of(asked, ordinal));
+    const runtime::DeviceInfo& device = services_.device(ordinal);
+    selector_.take(problem, device, options_.mode, proposal.unsuited, selection);
+    table_.clear(); // kernels that were selected before are looked up anew
+    Explanation explanation = selection->explanation;
+    install(problem, std::move(selection), device, options_.mode);
     return explanation;
 }
 
@@ -264,8 +298,20 @@ Explanation Context::Impl::explain(const Problem& asked, int ordinal, std::optio
 
 Counters Context::Impl::counters() {
     Counters counters = counters_.read();
-    counters.damaged += services_.damaged_rows();
+    const cache::Counters of_cache = services_.cache_counters();
+    counters.damaged += of_cache.damaged;
+    counters.timed_out += of_cache.timed_out;
+    counters.unpublished += of_cache.unpublished;
+    counters.pruned += of_cache.pruned;
     return counters;
+}
+
+std::vector<LayerSummary> Context::Impl::layers() {
+    std::vector<LayerSummary> summaries;
+    for (const cache::Statistics& layer : services_.cache().statistics())
+        summaries.push_back({layer.layer, layer.path, layer.writable, layer.winners, layer.binaries,
+                             layer.measurements, layer.quarantined, layer.bytes, layer.hits, layer.note});
+    return summaries;
 }
 
 std::vector<DeviceSummary> Context::Impl::devices() {

@@ -10,6 +10,7 @@
 #include "attention/counters.hpp"
 #include "attention/dispatch_table.hpp"
 #include "attention/prepare.hpp"
+#include "attention/proposal.hpp"
 #include "attention/resident.hpp"
 #include "attention/selector.hpp"
 #include "attention/services.hpp"
@@ -27,7 +28,17 @@ class Context::Impl {
     Explanation prepare(const Problem& problem, int device, const call::PrepareRequest& request);
     Explanation explain(const Problem& problem, int device, std::optional<Mode> mode);
 
+    // The parts of agree(): what this rank would run; whether this rank can run what another one proposes
+    // (throws if not; changes nothing); taking it.
+    std::shared_ptr<const call::Selection> propose(const Problem& problem, int device,
+                                                   call::Proposal& proposal);
+    std::shared_ptr<const call::Selection> try_proposal(const Problem& problem, int device,
+                                                        const call::Proposal& proposal);
+    Explanation take_proposal(const Problem& problem, int device, const call::Proposal& proposal,
+                              std::shared_ptr<const call::Selection> selection);
+
     Counters counters();
+    std::vector<LayerSummary> layers();
     std::vector<DeviceSummary> devices();
     const ContextOptions& options() const noexcept { return options_; }
     call::Services& services() noexcept { return services_; }
@@ -37,6 +48,7 @@ class Context::Impl {
     const call::Resident* install(const Problem& problem, std::shared_ptr<const call::Selection> selection,
                                   const runtime::DeviceInfo& device, Mode mode);
     void launch(const AttentionArgs& args, const call::Resident& resident);
+    void refuse_capture(int device);
 
     ContextOptions options_;
     call::Services services_;

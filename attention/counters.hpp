@@ -10,7 +10,8 @@
 namespace zyfa::call {
 
 struct AtomicCounters {
-    std::atomic<std::uint64_t> assembled{0}, gated{0}, timed{0}, hits{0}, misses{0}, waited{0}, damaged{0};
+    std::atomic<std::uint64_t> assembled{0}, gated{0}, timed{0}, hits{0}, misses{0}, waited{0}, damaged{0},
+        stale{0}, old{0}, unpublished{0};
 
     Counters read() const {
         Counters counters;
@@ -21,6 +22,9 @@ struct AtomicCounters {
         counters.misses = misses;
         counters.waited = waited;
         counters.damaged = damaged;
+        counters.stale = stale;
+        counters.old = old;
+        counters.unpublished = unpublished;
         return counters;
     }
 };

@@ -4,10 +4,12 @@
 
 #include <string>
 
+#include "zyfa/context.hpp"
+
 namespace zyfa::call {
 
-/// `where` is empty (nothing is written), "stderr", or a file to append to. Never throws: a log that cannot
-/// be written does not fail a call.
-void log_line(const std::string& where, const std::string& text) noexcept;
+/// To the options' `log` (empty: nowhere; "stderr"; or a file to append to) and their `log_callback`. Never
+/// throws: a log that cannot be written does not fail a call, and a callback's exception ends here.
+void log_line(const ContextOptions& options, const std::string& text) noexcept;
 
 } // namespace zyfa::call

@@ -6,7 +6,9 @@
 #include <ctime>
 #include <optional>
 
+#include "attention/freshness.hpp"
 #include "core/keys.hpp"
+#include "runtime/versions.hpp"
 #include "tuner/binaries.hpp"
 #include "tuner/stopwatch.hpp"
 #include "zyfa/error.hpp"
@@ -15,15 +17,23 @@ namespace zyfa::call {
 
 namespace {
 
-/// How long a process waits for another one that assembles the same binary before it does so itself.
-constexpr double assemble_wait_s = 30;
-/// Added to the budget when waiting for another process that tunes the same key.
+/// Added at most to the budget when waiting for another process that tunes the same key.
 constexpr double tune_grace_s = 5;
 
 constexpr const char* off_reason = "mode off: the default schedule, the cache is not looked at";
 constexpr const char* lost_binary_reason =
     "the stored winner's binary is damaged and has to be assembled again";
+constexpr const char* stale_reason =
+    "the stored winner is stale: it was measured with another version of the kernel generator";
 constexpr const char* replay_reason = "; mode replay takes the default schedule";
+
+std::string seconds(double value) {
+    std::string text = std::to_string(value);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.')
+        text.pop_back();
+    return text + " s";
+}
 
 /// Collects what the tuner measures for the publication, and passes it on.
 class Recorder : public tuner::MeasurementSink {
@@ -65,6 +75,8 @@ struct Selector::Job {
     Selection selection;
     templates::Kernel kernel; ///< of selection.schedule, with the digest of its binary
     Digest binary;
+    bool counted_stale = false;
+    std::optional<Schedule> former; ///< of a stale winner: where a search starts
 };
 
 cache::BinaryRecord Selector::record_of(const Job& job, const jit::CodeObject& code) {
@@ -199,14 +211,23 @@ std::optional<Selector::Winner> Selector::find_winner(Job& job) {
     } catch (const Error& error) {
         return refuse(std::string("the stored winner cannot be read (") + error.what() + ")");
     }
-    if (job.binary != known.record.binary)
-        return refuse("the stored winner was measured with another version of the kernel generator");
     explanation.evidence_json = known.record.evidence_json;
     explanation.layer = known.layer;
-    if (known.binary) {
+    if (job.binary != known.record.binary) {
+        known.stale = true;
+        job.former = job.selection.schedule;
+        explanation.cache = CacheResult::miss;
+        explanation.reason = stale_reason;
+    } else if (known.binary) {
         explanation.cache = CacheResult::hit;
         explanation.toolchain = known.binary->toolchain;
         explanation.reason = "winner of cache layer " + known.layer;
+        const std::string changes = changed_versions(
+            known.record.versions_json, runtime::versions(*services_.runtime(), job.device.ordinal));
+        if (!changes.empty()) {
+            known.old = true;
+            explanation.reason += ", whose evidence is old (" + changes + ")";
+        }
     } else {
         explanation.cache = CacheResult::miss;
         explanation.reason = lost_binary_reason;
@@ -215,14 +236,28 @@ std::optional<Selector::Winner> Selector::find_winner(Job& job) {
 }
 
 /// Loads the stored winner. Where its binary is damaged, the same one is assembled again and the winner
-/// stands (its evidence is that of this very text): a miss, but no tuning.
+/// stands (its evidence is that of this very text): a miss, but no tuning. Where it is stale, mode replay
+/// assembles its schedule anew: it won against the default once, and the generator changed for all of them.
 bool Selector::use_winner(Job& job) {
     std::optional<Winner> known = find_winner(job);
     if (!known)
         return false;
+    if (known->stale) {
+        if (!job.counted_stale)
+            ++counters_.stale;
+        job.counted_stale = true;
+        if (job.mode != Mode::replay)
+            return false;
+        ++counters_.misses;
+        job.explanation().reason += std::string("; assembled anew from its schedule");
+        if (!loaded_already(job))
+            assemble(job, Look::yes, Store::yes);
+        return true;
+    }
     if (known->binary && (loaded_already(job) || load_module(job, known->binary->toolchain,
                                                              std::move(known->binary->code_object), true))) {
         ++counters_.hits;
+        counters_.old += known->old;
         return true;
     }
     job.explanation().cache = CacheResult::miss;
@@ -230,22 +265,26 @@ bool Selector::use_winner(Job& job) {
     if (job.mode == Mode::must_hit)
         return false;
     ++counters_.misses;
-    assemble(job, Look::no);
+    assemble(job, Look::no, Store::yes);
     return true;
 }
 
-void Selector::use_default(Job& job, const std::string& reason) {
+void Selector::use_default(Job& job, const std::string& reason, Store store) {
     describe(job, job.selection.form->default_schedule(job.problem));
     Explanation& explanation = job.explanation();
     explanation.cache = job.mode == Mode::off ? CacheResult::off : CacheResult::miss;
     explanation.reason = reason;
-    if (!loaded_already(job))
-        assemble(job, job.mode == Mode::off ? Look::no : Look::yes);
+    if (loaded_already(job))
+        return;
+    if (job.mode == Mode::off)
+        store = Store::no;
+    assemble(job, store == Store::yes ? Look::yes : Look::no, store);
 }
 
 /// Assembles and loads the binary. Where it may be looked for, it is loaded from the cache instead, and
-/// assembled once among all processes that want it.
-void Selector::assemble(Job& job, Look look) {
+/// assembled once among all processes that want it; whoever has waited for another one long enough assembles
+/// for itself and stores nothing.
+void Selector::assemble(Job& job, Look look, Store store) {
     const auto load_stored = [&] {
         auto record = services_.cache().find_binary(job.binary);
         return record && load_module(job, record->toolchain, std::move(record->code_object), true);
@@ -254,11 +293,17 @@ void Selector::assemble(Job& job, Look look) {
     if (look == Look::yes) {
         if (load_stored())
             return;
-        lock.emplace(services_.cache().lock(job.binary, assemble_wait_s));
+        lock.emplace(services_.cache().lock(job.binary, options_.wait_s));
         if (lock->waited()) {
             ++counters_.waited;
             if (load_stored())
                 return;
+        }
+        if (!lock->held()) {
+            store = Store::no;
+            ++counters_.unpublished;
+            job.explanation().reason += "; another process works on its binary for longer than " +
+                                        seconds(options_.wait_s) + ": assembled here, not stored";
         }
     }
     jit::CodeObject code;
@@ -267,7 +312,7 @@ void Selector::assemble(Job& job, Look look) {
         code = services_.assembler().assemble(job.kernel.assembly, job.kernel.target, job.kernel.name);
         ++counters_.assembled;
     }
-    if (job.mode != Mode::off) {
+    if (store == Store::yes) {
         try {
             services_.cache().publish_binary(record_of(job, code));
         } catch (const Error& error) {
@@ -310,19 +355,31 @@ bool Selector::load_module(Job& job, const std::string& toolchain, std::vector<s
 }
 
 void Selector::tune_or_wait(Job& job) {
+    if (!options_.winners_layer.empty())
+        throw Error(ErrorCode::invalid_argument, "mode",
+                    "mode is tune while winners count from " + options_.winners_layer +
+                        " alone, which is not written to; accepted: off, replay, must_hit");
     if (!job.request.retune && use_winner(job))
         return;
+    const bool asked_for = job.request.retune || job.request.tuning; // by somebody who sits and waits for it
     const double budget = job.request.tuning ? job.request.tuning->budget_s : options_.tune_budget_s;
     // Another process may be tuning this key: its result is as good, but it is waited for no longer than a
     // tuning of one's own would take. A dead process holds no lock.
-    const auto lock =
-        services_.cache().lock(job.digest, std::max(budget, options_.tune_budget_s) + tune_grace_s);
+    const double wait_s = std::max(budget, options_.tune_budget_s) + std::min(tune_grace_s, options_.wait_s);
+    const auto lock = services_.cache().lock(job.digest, wait_s);
     if (lock.waited()) {
         ++counters_.waited;
         if (!job.request.retune && use_winner(job))
             return;
     }
     ++counters_.misses;
+    if (!lock.held() && !asked_for) {
+        ++counters_.unpublished;
+        return use_default(job,
+                           "another process tunes the key for longer than " + seconds(wait_s) +
+                               ": the default schedule from memory, not stored",
+                           Store::no);
+    }
     use_tuned(job);
 }
 
@@ -330,6 +387,8 @@ void Selector::use_tuned(Job& job) {
     tuner::Options tuning = job.request.tuning.value_or(tuner::Options{});
     if (!job.request.tuning)
         tuning.budget_s = options_.tune_budget_s;
+    if (!tuning.hint)
+        tuning.hint = job.former;
     Recorder recorder(job.digest, job.request.sink);
     tuner::Outcome outcome;
     {
@@ -379,13 +438,66 @@ void Selector::use_tuned(Job& job) {
         load_module(job, outcome.code_object.toolchain, std::move(outcome.code_object.elf), false);
 }
 
+std::shared_ptr<const Selection> Selector::propose(const Problem& problem, const runtime::DeviceInfo& device,
+                                                   Mode mode, Proposal& proposal) {
+    auto selection = select(problem, device, mode, {});
+    const PrepareRequest none;
+    const Job job(problem, device, mode, none);
+    proposal.unsuited = slot(job).selection.load() != selection;
+    proposal.schedule = selection->explanation.schedule;
+    proposal.binary = selection->explanation.binary_digest;
+    proposal.kernel = selection->explanation.kernel;
+    proposal.toolchain = selection->binary->toolchain;
+    proposal.evidence_json = selection->explanation.evidence_json;
+    proposal.reason = selection->explanation.reason;
+    proposal.code_object = selection->binary->module.elf();
+    return selection;
+}
+
+std::shared_ptr<const Selection> Selector::try_proposal(const Problem& problem,
+                                                        const runtime::DeviceInfo& device, Mode mode,
+                                                        const Proposal& proposal) {
+    const PrepareRequest none;
+    Job job(problem, device, mode, none);
+    const Schedule schedule = Schedule::parse(proposal.schedule);
+    if (schedule.template_name != job.selection.form->name())
+        throw Error(ErrorCode::unsupported, "schedule",
+                    "the problem is served by template " + std::string(job.selection.form->name()) +
+                        " here, rank 0 runs " + proposal.schedule);
+    if (const auto why = job.selection.form->reject(problem, schedule))
+        throw Error(ErrorCode::unsupported, "schedule", proposal.schedule + " is refused here: " + *why);
+    describe(job, schedule);
+    if (job.binary.hex() != proposal.binary)
+        throw Error(ErrorCode::unsupported, "schedule",
+                    "this version of zyfa makes another binary of " + proposal.schedule +
+                        " than rank 0's: the launch arguments may differ too");
+    Explanation& explanation = job.explanation();
+    explanation.cache = CacheResult::miss;
+    explanation.reason = "as rank 0, whose selection is: " + proposal.reason;
+    explanation.evidence_json = proposal.evidence_json;
+    if (!loaded_already(job))
+        load_module(job, proposal.toolchain, proposal.code_object, false);
+    explanation.resident = true;
+    return std::make_shared<const Selection>(std::move(job.selection));
+}
+
+void Selector::take(const Problem& problem, const runtime::DeviceInfo& device, Mode mode, bool unsuited,
+                    std::shared_ptr<const Selection> selection) {
+    const PrepareRequest none;
+    const Job job(problem, device, mode, none);
+    Slot& its = slot(job, unsuited);
+    const std::lock_guard working(its.working);
+    its.selection.store(std::move(selection));
+}
+
 Explanation Selector::explain(const Problem& problem, const runtime::DeviceInfo& device, Mode mode) {
     const PrepareRequest none;
     Job job(problem, device, mode, none);
     if (const auto known = slot(job).selection.load())
         return known->explanation;
-    if (mode != Mode::off && find_winner(job))
-        return job.explanation();
+    if (mode != Mode::off)
+        if (const auto known = find_winner(job); known && (!known->stale || mode == Mode::replay))
+            return job.explanation();
     const std::string miss = job.explanation().reason;
     describe(job, job.selection.form->default_schedule(problem));
     Explanation& explanation = job.explanation();

@@ -14,6 +14,7 @@
 
 #include "attention/counters.hpp"
 #include "attention/prepare.hpp"
+#include "attention/proposal.hpp"
 #include "attention/selection.hpp"
 #include "attention/services.hpp"
 #include "core/digest.hpp"
@@ -31,8 +32,13 @@ namespace zyfa::call {
 /// | tune     | winners, binaries | tunes within the budget        | winner, binary, measurements    |
 /// | must_hit | winners, binaries | Error{cache_miss} with the key | nothing                         |
 ///
-/// A stored winner whose binary is not what this build's template makes of its schedule was measured with
-/// another generator of code; it counts as a miss.
+/// A stored winner whose binary is not what this build's template makes of its schedule is stale: it was
+/// measured with another generator of code. It counts as a miss; replay assembles its schedule anew, tune
+/// starts its search from it. A winner that was measured under another driver or firmware is served, counted
+/// and called old.
+///
+/// Another process that works on the same key is waited for, but not longer than ContextOptions::wait_s says;
+/// then the default schedule runs from memory and is not stored.
 class Selector {
   public:
     Selector(const ContextOptions& options, Services& services, AtomicCounters& counters)
@@ -47,6 +53,16 @@ class Selector {
     /// What select() would answer; assembles, loads, tunes and stores nothing.
     Explanation explain(const Problem& problem, const runtime::DeviceInfo& device, Mode mode);
 
+    // For agree(): describes what select() has answered for the problem; loads what another process has
+    // described (throws Error where this build makes another binary of the schedule, or the device refuses
+    // it) without selecting it; selects it.
+    std::shared_ptr<const Selection> propose(const Problem& problem, const runtime::DeviceInfo& device,
+                                             Mode mode, Proposal& proposal);
+    std::shared_ptr<const Selection> try_proposal(const Problem& problem, const runtime::DeviceInfo& device,
+                                                  Mode mode, const Proposal& proposal);
+    void take(const Problem& problem, const runtime::DeviceInfo& device, Mode mode, bool unsuited,
+              std::shared_ptr<const Selection> selection);
+
   private:
     struct Slot {
         std::mutex working; ///< held while the selection is made
@@ -59,9 +75,12 @@ class Selector {
         cache::WinnerRecord record;
         std::optional<cache::BinaryRecord> binary; ///< none: lost or damaged
         std::string layer;
+        bool stale = false; ///< this build makes another binary of its schedule
+        bool old = false;   ///< measured under another driver or firmware
     };
 
     enum class Look : bool { no, yes };
+    enum class Store : bool { no, yes };
 
     Slot& slot(const Job& job, bool unsuited = false);
     static bool suits(const Job& job, const Selection& selection);
@@ -71,11 +90,11 @@ class Selector {
     std::optional<Winner> find_winner(Job& job);
     static cache::BinaryRecord record_of(const Job& job, const jit::CodeObject& code);
     bool use_winner(Job& job);
-    void use_default(Job& job, const std::string& reason);
+    void use_default(Job& job, const std::string& reason, Store store = Store::yes);
     void tune_or_wait(Job& job);
     void use_tuned(Job& job);
     void describe(Job& job, const Schedule& schedule) const;
-    void assemble(Job& job, Look look);
+    void assemble(Job& job, Look look, Store store);
     bool load_module(Job& job, const std::string& toolchain, std::vector<std::byte> elf, bool from_cache);
     bool loaded_already(Job& job);
     std::mutex& tuning_lock(int device);

@@ -2,9 +2,8 @@
 // Opening HIP, the assembler and the cache at first need.
 #include "attention/services.hpp"
 
-#include <cstdlib>
-
 #include "attention/log.hpp"
+#include "core/environment.hpp"
 #include "runtime/hip_api.hpp"
 #include "zyfa/error.hpp"
 
@@ -38,7 +37,8 @@ cache::Cache& Services::cache() {
         cache::Cache::Options options;
         options.user_dir = user_cache_dir(options_);
         options.read_only = options_.cache_layers;
-        options.log = [this](const std::string& text) { log_line(options_.log, text); };
+        options.winners_layer = options_.winners_layer;
+        options.log = [this](const std::string& text) { log_line(options_, text); };
         cache_ = std::make_unique<cache::Cache>(options);
     }
     return *cache_;
@@ -63,9 +63,9 @@ bool Services::several_devices() {
     return count > 1;
 }
 
-std::uint64_t Services::damaged_rows() {
+cache::Counters Services::cache_counters() {
     const std::lock_guard lock(opening_);
-    return cache_ ? cache_->damaged() : 0;
+    return cache_ ? cache_->counters() : cache::Counters{};
 }
 
 DeviceIdentity identity_of(const runtime::DeviceInfo& info) {
@@ -79,10 +79,10 @@ templates::DeviceShape shape_of(const runtime::DeviceInfo& info) {
 std::string user_cache_dir(const ContextOptions& options) {
     if (!options.cache_dir.empty())
         return options.cache_dir;
-    if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg)
-        return std::string(xdg) + "/zyfa";
-    if (const char* home = std::getenv("HOME"); home && *home)
-        return std::string(home) + "/.cache/zyfa";
+    if (const std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty())
+        return xdg + "/zyfa";
+    if (const std::string home = environment("HOME"); !home.empty())
+        return home + "/.cache/zyfa";
     return ":memory:";
 }
 

@@ -30,8 +30,8 @@ class Services {
     /// looked at.
     bool several_devices();
 
-    /// Rows found damaged by the cache, if it is open.
-    std::uint64_t damaged_rows();
+    /// Of the cache; zeros while it is not open.
+    cache::Counters cache_counters();
 
   private:
     const ContextOptions& options_;

@@ -37,6 +37,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <set>
@@ -55,6 +56,13 @@ namespace {
 
 constexpr const char* in_memory = ":memory:";
 
+std::string listed(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names)
+        text += (text.empty() ? ": " : ", ") + name;
+    return text.empty() ? "; there are none" : text;
+}
+
 void require_consistent(const std::string& key_text, bool consistent) {
     if (!consistent)
         throw Error(ErrorCode::invalid_argument, "key", "is not the digest of \"" + key_text + "\"");
@@ -70,6 +78,14 @@ struct Cache::Impl {
             open_user();
         for (const std::string& path : options.read_only)
             add_read_only(path, path);
+        if (!options.winners_layer.empty() && !is_read_only_layer(options.winners_layer))
+            throw Error(ErrorCode::invalid_argument, "winners_layer",
+                        "winners_layer is \"" + options.winners_layer +
+                            "\"; accepted: one of the read-only layers" + listed(options.read_only));
+    }
+
+    bool is_read_only_layer(const std::string& name) const {
+        return std::find(options.read_only.begin(), options.read_only.end(), name) != options.read_only.end();
     }
 
     // Construction
@@ -122,6 +138,11 @@ struct Cache::Impl {
     }
 
     // Access
+
+    /// Whether a winner counts that lies here.
+    bool has_winners(const Layer& layer) const {
+        return options.winners_layer.empty() || layer.name() == options.winners_layer;
+    }
 
     /// The memory layer that takes what the user layer could not.
     SqliteLayer& overflow(const std::string& note) {
@@ -208,7 +229,9 @@ std::optional<Found> Cache::find(const Digest& winner_key) {
     Impl& self = impl();
     const std::vector<Layer*> layers = self.layers();
     for (Layer* layer : layers) {
-        std::optional<WinnerRecord> winner = layer->winner(winner_key);
+        std::optional<WinnerRecord> winner;
+        if (self.has_winners(*layer))
+            winner = layer->winner(winner_key);
         if (!winner)
             continue;
         std::optional<BinaryRecord> binary = layer->binary(winner->binary);
@@ -225,9 +248,11 @@ std::optional<Found> Cache::find(const Digest& winner_key) {
 }
 
 std::optional<WinnerRecord> Cache::find_winner(const Digest& winner_key) {
-    for (Layer* layer : impl().layers())
-        if (std::optional<WinnerRecord> winner = layer->winner(winner_key))
-            return winner;
+    Impl& self = impl();
+    for (Layer* layer : self.layers())
+        if (self.has_winners(*layer))
+            if (std::optional<WinnerRecord> winner = layer->winner(winner_key))
+                return winner;
     return std::nullopt;
 }
 

@@ -101,6 +101,7 @@ class Cache {
         std::string signers_file{}; ///< whose packs are mounted; empty: "signers" in user_dir (docs/cache.md)
         std::function<void(const std::string&)> log{}; ///< one line per unusual event
         std::optional<bool> on_network{}; ///< whether user_dir is; unset: the file system is asked
+        std::string winners_layer{}; ///< one of `read_only`: winners are found there alone; empty: anywhere
     };
     explicit Cache(const Options& options);
     ~Cache();
