@@ -19,7 +19,7 @@
 namespace zyfa {
 inline namespace v0 {
 
-class Context::Impl {
+class [[gnu::visibility("hidden")]] Context::Impl {
   public:
     explicit Impl(ContextOptions options);
     ~Impl();

@@ -29,6 +29,7 @@ set_target_properties(zyfa PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PRO
                                       LINKER_LANGUAGE CXX LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/zyfa.map)
 
 install(TARGETS zyfa EXPORT zyfaTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES include/zyfa.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/zyfa DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h*")
 install(EXPORT zyfaTargets NAMESPACE zyfa:: FILE zyfaConfig.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/zyfa)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/zyfaConfigVersion.cmake COMPATIBILITY SameMinorVersion)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs the build, builds the consumer against what was installed, and runs it.
-# Arguments: BUILD, SOURCE, WORK, GENERATOR, COMPILER.
+# Makes the Debian package, unpacks it, and builds two programs that know nothing but what is in it: a C++ program
+# through find_package, and a C program through pkg-config. Looks at what the package shows: headers and symbols.
+# Where there is no dpkg-deb or dpkg-shlibdeps, `cmake --install` takes the package's place.
+# Arguments: BUILD, SOURCE, WORK, GENERATOR, COMPILER, C_COMPILER, C_PROGRAM.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT result EQUAL 0)
@@ -10,10 +12,66 @@ function(run)
 endfunction()
 
 file(REMOVE_RECURSE ${WORK})
-run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/installed)
+set(prefix ${WORK}/root/usr)
+find_program(DPKG_DEB dpkg-deb)
+find_program(DPKG_SHLIBDEPS dpkg-shlibdeps)
+find_program(CPACK cpack REQUIRED)
+if(DPKG_DEB AND DPKG_SHLIBDEPS)
+  run(${CPACK} -G DEB --config ${BUILD}/CPackConfig.cmake -B ${WORK}/deb)
+  file(GLOB package ${WORK}/deb/*.deb)
+  run(${DPKG_DEB} -f ${package} Package Version Depends Installed-Size)
+  message(STATUS "${package}:\n${output}")
+  foreach(library libLLVM22|libllvm22 libsqlite3-0 libsodium23 libzstd1)
+    if(NOT output MATCHES "${library}")
+      message(FATAL_ERROR "the package does not depend on ${library}")
+    endif()
+  endforeach()
+  run(${DPKG_DEB} -x ${package} ${WORK}/root)
+else()
+  message(STATUS "no dpkg-deb or dpkg-shlibdeps (package dpkg-dev): the Debian package is not tested")
+  run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+endif()
+
+# The public headers and no other; the public names and no other.
+file(GLOB_RECURSE headers RELATIVE ${prefix}/include ${prefix}/include/*)
+foreach(header ${headers})
+  if(NOT header MATCHES "^zyfa(/[a-z_]+)?\\.hp?p?$")
+    message(FATAL_ERROR "a header that is not public: ${header}")
+  endif()
+endforeach()
+file(GLOB_RECURSE library ${prefix}/lib*/libzyfa.so.*.*)
+find_program(NM nm REQUIRED)
+run(${NM} -D --defined-only --demangle --format=just-symbols ${library})
+string(REGEX REPLACE "\n$" "" symbols "${output}")
+string(REPLACE ";" "" symbols "${symbols}")
+string(REPLACE "\n" ";" symbols "${symbols}")
+foreach(symbol ${symbols})
+  if(NOT symbol MATCHES "^zyfa_|^zyfa::v0::|^(typeinfo|typeinfo name|vtable) for zyfa::v0::Error$"
+     OR symbol MATCHES "Impl")
+    message(FATAL_ERROR "libzyfa.so shows ${symbol}")
+  endif()
+endforeach()
+get_filename_component(libdir ${library} DIRECTORY)
+run(readelf -d ${library})
+if(NOT output MATCHES "SONAME[^\n]*libzyfa\\.so\\.[0-9]+\\]")
+  message(FATAL_ERROR "libzyfa.so has no versioned soname:\n${output}")
+endif()
+
 run(${CMAKE_COMMAND} -S ${SOURCE}/consumer -B ${WORK}/consumer -G ${GENERATOR}
-    -DCMAKE_PREFIX_PATH=${WORK}/installed -DCMAKE_CXX_COMPILER=${COMPILER})
+    -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${COMPILER})
 run(${CMAKE_COMMAND} --build ${WORK}/consumer)
 run(${WORK}/consumer/consumer)
-message(STATUS "${output}")
+message(STATUS "C++, find_package:\n${output}")
+
+set(ENV{PKG_CONFIG_PATH} ${libdir}/pkgconfig)
+run(pkg-config --modversion zyfa)
+message(STATUS "pkg-config: zyfa ${output}")
+run(pkg-config --cflags --libs zyfa)
+separate_arguments(flags UNIX_COMMAND "${output}")
+file(COPY ${C_PROGRAM} DESTINATION ${WORK}) # away from the headers of the source tree
+get_filename_component(program ${C_PROGRAM} NAME)
+run(${C_COMPILER} -std=gnu11 -Wall -Wextra -Werror ${WORK}/${program} -o ${WORK}/c_program ${flags} -lm -lpthread
+    -Wl,-rpath,${libdir})
+run(${WORK}/c_program)
+message(STATUS "C, pkg-config:\n${output}")
 file(REMOVE_RECURSE ${WORK})
