@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 
-#include "templates/bf16_fwd_d128.hpp"
+#include "templates/bf16_fwd.hpp"
 #include "zyfa/error.hpp"
 
 namespace zyfa::templates {
 
 std::span<const Template* const> all_templates() {
-    static const std::array<const Template*, 1> list{&bf16_fwd_d128()};
+    static const std::array<const Template*, 2> list{&bf16_fwd_d128(), &bf16_fwd_d192()};
     return list;
 }
 
@@ -20,10 +20,12 @@ namespace {
     if (p.dtype != DType::bf16)
         throw Error(ErrorCode::unsupported, "dtype",
                     "dtype is " + std::string(to_string(p.dtype)) + "; accepted: bf16");
-    if (p.dim_qk != 128 || p.dim_v != 128)
-        throw Error(ErrorCode::unsupported, p.dim_qk != 128 ? "dim_qk" : "dim_v",
+    const bool known_qk = p.dim_qk == 128 || p.dim_qk == 192;
+    if (!known_qk || p.dim_v != 128)
+        throw Error(ErrorCode::unsupported, known_qk ? "dim_v" : "dim_qk",
                     "head dimensions are dim_qk=" + std::to_string(p.dim_qk) +
-                        ", dim_v=" + std::to_string(p.dim_v) + "; accepted: dim_qk=128 with dim_v=128");
+                        ", dim_v=" + std::to_string(p.dim_v) +
+                        "; accepted: dim_qk=128 with dim_v=128, dim_qk=192 with dim_v=128");
     throw Error(ErrorCode::unsupported, "problem", reasons);
 }
 

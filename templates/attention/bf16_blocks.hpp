@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Building blocks of the BF16 forward kernel at head dimension 128.
+// Building blocks of the BF16 forward kernels.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 namespace zyfa::templates::attention {
 
 struct Bf16Kernel {
+    Bf16Geometry geometry;
     ForwardOptions options;
     WorkRegisters work;
     WaveRegisters wave;
@@ -24,9 +25,8 @@ void emit_setup(isa::Emitter& e, const Bf16Kernel& k);
 
 // Memory to LDS and registers
 
-/// LDS-DMA of the cursor's K and V block: each wave brings an eighth, four instructions.
+/// LDS-DMA of the cursor's K and V block: each wave brings an eighth.
 void emit_fetch_block(isa::Emitter& e, const Bf16Kernel& k);
-inline constexpr unsigned fetch_instructions = 4; ///< of them count in vmcnt
 /// Q rows of the tile of block `next`.
 void emit_load_q(isa::Emitter& e, const Bf16Kernel& k);
 
@@ -38,10 +38,13 @@ enum class PvOrder : std::uint8_t {
 };
 /// O^T += V^T P^T: 16 MFMAs. `fresh`: the accumulator counts as zero.
 void emit_pv(isa::Emitter& e, const Bf16Kernel& k, PvOrder order, bool fresh);
-void emit_qk(isa::Emitter& e, const Bf16Kernel& k); ///< S^T = K Q^T: 16 MFMAs
-/// 16 fragments, one instruction each, in the order in which PV frees their registers.
-void emit_read_k(isa::Emitter& e, const Bf16Kernel& k, PvOrder order);
-void emit_read_v(isa::Emitter& e, const Bf16Kernel& k); ///< 16 fragments, two instructions each
+void emit_qk(isa::Emitter& e, const Bf16Kernel& k); ///< S^T = K Q^T: 16 or 24 MFMAs
+/// Reads number `first` .. `first + count - 1` of the K fragments, one instruction each, in the order in
+/// which their registers get free: read number n when MFMA number n of PV and QK has been issued.
+void emit_read_k(isa::Emitter& e, const Bf16Kernel& k, PvOrder order, unsigned first, unsigned count);
+/// 16 fragments, two instructions each. Fragment i replaces what QK's MFMA number qk_products() - 20 + i
+/// used.
+void emit_read_v(isa::Emitter& e, const Bf16Kernel& k);
 /// PV where V holds Inf or NaN that some rows do not see.
 void emit_pv_special(isa::Emitter& e, const Bf16Kernel& k);
 

@@ -117,7 +117,7 @@ void emit_epilogue(Emitter& e, const Bf16Kernel& k, const std::string& prefix) {
     emit_stage(e, k, 1);
     emit_argument(e, k, base, offsetof(Kernarg, o));
     emit_wave_rows(e, w, k.wave, k.options, w.tile, base, k.row_buffer[2], batch_stride, head_stride,
-                   row_stride, G::row_bytes, scratch);
+                   row_stride, k.geometry.v_row_bytes(), scratch);
     emit_read_rows(e, k, 1);
     emit_store_rows(e, k, 0);
     emit_store_rows(e, k, 1);

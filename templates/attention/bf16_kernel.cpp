@@ -17,6 +17,8 @@
 // fills the pipeline, and ends with a block that says so.
 #include "templates/attention/bf16_kernel.hpp"
 
+#include <algorithm>
+
 #include "templates/attention/bf16_blocks.hpp"
 #include "templates/attention/kernarg.hpp"
 #include "templates/schedule/hazards.hpp"
@@ -31,6 +33,9 @@ using G = Bf16Geometry;
 namespace {
 
 constexpr unsigned matrix_priority = 1;
+/// V is read behind MFMAs number all - 16 .. all - 4 of a phase: fragment i goes where K fragment
+/// all - 20 + i was.
+constexpr unsigned v_read_slots = 16;
 
 template <typename Block>
 Stream stream_of(Block&& block) {
@@ -42,11 +47,11 @@ Stream stream_of(Block&& block) {
 
 enum class Phase : std::uint8_t { usual, rescale, fresh };
 
-constexpr unsigned products = 16; // MFMAs of PV, and of QK
-
 /// The matrix phase: PV then QK, with the reads of the next operands, the fetch and the scalar work of the
 /// next block in their shadow. QK's last MFMA is left to the head of the loop.
 Stream matrix_phase(const Bf16Kernel& k, Phase phase) {
+    const Bf16Geometry& g = k.geometry;
+    const unsigned pv = g.pv_products(), all = pv + g.qk_products();
     const PvOrder order = phase == Phase::rescale ? PvOrder::columns_outer : PvOrder::keys_outer;
     Stream leading = stream_of([&](Emitter& e) {
         emit_pv(e, k, order, phase == Phase::fresh);
@@ -57,18 +62,19 @@ Stream matrix_phase(const Bf16Kernel& k, Phase phase) {
         return schedule::Companion{stream_of([&](Emitter& e) { block(e, k); }), first, last};
     };
     std::vector<schedule::Companion> companions{
-        // One fragment behind each MFMA of PV, which has used the registers it goes to.
-        companion([&](Emitter& e, const Bf16Kernel& kernel) { emit_read_k(e, kernel, order); }, 0,
-                  products - 1),
+        // One fragment behind each MFMA of PV, which has used the registers it goes to, and with a query-key
+        // dimension of 192 behind QK's first.
+        companion(
+            [&](Emitter& e, const Bf16Kernel& kernel) { emit_read_k(e, kernel, order, 0, g.qk_products()); },
+            0, g.qk_products() - 1),
         // The fetch before QK, so that Q of a new tile is older than it in vmcnt; beside a rescale,
         // behind its multiplications.
-        phase == Phase::rescale ? companion(emit_fetch_block, 3 * G::pv_steps - 2, products - 2)
-                                : companion(emit_fetch_block, 1, products - 2),
-        // V fragment i replaces K fragment i; done three MFMAs before the barrier, whose lgkmcnt(0) then
-        // costs nothing.
-        companion(emit_read_v, products, 2 * products - 4),
-        companion(emit_next_block_work, products - 1, 2 * products - 4),
-        companion(emit_next_addresses, 2 * products - 3, 2 * products - 3),
+        phase == Phase::rescale ? companion(emit_fetch_block, 3 * G::pv_steps - 2, pv - 2)
+                                : companion(emit_fetch_block, 1, pv - 2),
+        // Done three MFMAs before the barrier, whose lgkmcnt(0) then costs nothing.
+        companion(emit_read_v, all - v_read_slots, all - 4),
+        companion(emit_next_block_work, pv - 1, all - 4),
+        companion(emit_next_addresses, all - 3, all - 3),
     };
     if (phase == Phase::rescale)
         // Column tile t is multiplied well before its first MFMA, number 4 t.
@@ -99,7 +105,8 @@ void emit_main(Emitter& e, const Bf16Kernel& k) {
     e.label(".Lloop");
     emit_last_qk(e, k);
     e.label(".Lmatrix_done");
-    e.s_waitcnt(fetch_instructions, 0, "the block fetched one phase ago is in LDS, V fragments are here");
+    e.s_waitcnt(k.geometry.fetch_instructions(), 0,
+                "the block fetched one phase ago is in LDS, V fragments are here");
     e.s_setprio(0);
     e.s_barrier();
 
@@ -188,7 +195,7 @@ void emit_other_matrix_phases(Emitter& e, const Bf16Kernel& k) {
     e.s_and_b32(bits, k.wave.mode, mode_cursor);
     e.s_cbranch_scc0(".Lcursor_ready");
     e.remark("---- the fetch cursor goes to its next tile");
-    emit_next_tile(e, w, k.options, G::row_bytes, G::row_bytes, ".Lcursor");
+    emit_next_tile(e, w, k.options, k.geometry.qk_row_bytes(), k.geometry.v_row_bytes(), ".Lcursor");
     e.s_and_b32(k.wave.mode, k.wave.mode, ~mode_cursor & 63);
     e.s_branch(".Lsoftmax_done");
     e.label(".Lcursor_ready");
@@ -218,10 +225,17 @@ void emit_other_matrix_phases(Emitter& e, const Bf16Kernel& k) {
     e.label(".Lno_pv");
     e.s_and_b32(bits, k.wave.mode, mode_qk);
     e.s_cbranch_scc0(".Lno_qk");
-    emit_read_k(e, k, PvOrder::keys_outer);
-    e.stream().append(
-        schedule::interleave(stream_of([&](Emitter& q) { emit_qk(q, k); }),
-                             {{stream_of([&](Emitter& r) { emit_read_v(r, k); }), 0, products - 4}}));
+    const Bf16Geometry& g = k.geometry;
+    const unsigned at_once = std::min(g.fragments(), g.qk_products());
+    emit_read_k(e, k, PvOrder::keys_outer, 0, at_once);
+    e.stream().append(schedule::interleave(stream_of([&](Emitter& q) { emit_qk(q, k); }),
+                                           {{stream_of([&](Emitter& r) {
+                                                 emit_read_k(r, k, PvOrder::keys_outer, at_once,
+                                                             g.qk_products() - at_once);
+                                             }),
+                                             G::spare_fragments - 1, G::spare_fragments},
+                                            {stream_of([&](Emitter& r) { emit_read_v(r, k); }),
+                                             g.qk_products() - v_read_slots, g.qk_products() - 4}}));
     e.label(".Lno_qk");
     emit_next_block_work(e, k);
     emit_next_addresses(e, k);
@@ -256,18 +270,19 @@ void emit_finish(Emitter& e, const Bf16Kernel& k) {
 
 } // namespace
 
-KernelFile make_bf16_kernel(const std::string& name, const ForwardOptions& options,
-                            std::vector<std::string> heading) {
+KernelFile make_bf16_kernel(const std::string& name, const Bf16Geometry& geometry,
+                            const ForwardOptions& options, std::vector<std::string> heading) {
     SAllocator scalars(102);
     VAllocator vectors(256);
     Bf16Kernel k;
+    k.geometry = geometry;
     k.options = options;
     k.work = allocate_work(scalars);
     k.wave = allocate_wave(scalars);
     k.row_buffer = scalars.allocate("sRows", 4, 4, "buffer descriptor of the wave's rows of Q, O or LSE");
     k.first_key = scalars.allocate("sFirstKey", 1, 1, "first key of the block in the softmax phase");
     k.wave.fresh = scalars.alias("sFresh", k.work.workgroup, "16: the accumulator is to be taken as zero");
-    k.v = allocate_bf16(vectors);
+    k.v = allocate_bf16(vectors, geometry);
 
     KernelFile file;
     file.name = name;
@@ -282,7 +297,7 @@ KernelFile make_bf16_kernel(const std::string& name, const ForwardOptions& optio
     schedule::insert_hazard_nops(file.code);
 
     file.workgroup_size = 512;
-    file.lds_bytes = G::lds_bytes;
+    file.lds_bytes = geometry.lds_bytes();
     file.kernarg_bytes = sizeof(Kernarg);
     file.vgprs = vectors.peak();
     file.sgprs = scalars.peak();

@@ -2,6 +2,8 @@
 // Memory to LDS, LDS to operand fragments, and the two matrix products.
 #include "templates/attention/bf16_blocks.hpp"
 
+#include <vector>
+
 #include "templates/attention/scalar_math.hpp"
 
 namespace zyfa::templates::attention {
@@ -10,6 +12,7 @@ using namespace isa;
 using G = Bf16Geometry;
 
 void emit_fetch_block(Emitter& e, const Bf16Kernel& k) {
+    const Bf16Geometry& g = k.geometry;
     const SReg t = k.work.scratch[0];
     struct Ring {
         KvLayout layout;
@@ -17,8 +20,8 @@ void emit_fetch_block(Emitter& e, const Bf16Kernel& k) {
         VReg offset;
         const char* name;
     };
-    for (const Ring& ring : {Ring{G::k, k.wave.dma_k, k.work.k_resource, k.v.k_fetch, "K"},
-                             Ring{G::v, k.wave.dma_v, k.work.v_resource, k.v.v_fetch, "V"}}) {
+    for (const Ring& ring : {Ring{g.k(), k.wave.dma_k, k.work.k_resource, k.v.k_fetch, "K"},
+                             Ring{g.v(), k.wave.dma_v, k.work.v_resource, k.v.v_fetch, "V"}}) {
         e.s_mul_i32(t, k.wave.slot_in, ring.layout.bytes());
         e.s_add_u32(m0, ring.base, t);
         for (unsigned chunk = 0; chunk < ring.layout.chunks(); ++chunk) {
@@ -40,8 +43,8 @@ void emit_load_q(Emitter& e, const Bf16Kernel& k) {
     const SReg base = k.row_buffer.sub(0, 2);
     e.s_mov_b64(base, w.q, "Q rows of the wave");
     emit_wave_rows(e, w, k.wave, k.options, w.next, base, k.row_buffer[2], w.q_strides.sub(0, 2),
-                   w.q_strides.sub(2, 2), w.q_row, G::row_bytes, w.scratch.sub(0, 5));
-    for (unsigned step = 0; step < G::qk_steps; ++step)
+                   w.q_strides.sub(2, 2), w.q_row, k.geometry.qk_row_bytes(), w.scratch.sub(0, 5));
+    for (unsigned step = 0; step < k.geometry.qk_steps(); ++step)
         e.buffer_load_dwordx4(k.v.q.sub(4 * step, 4), k.v.q_fetch, k.row_buffer, 0, 32 * step,
                               "Q[lane % 32, " + std::to_string(16 * step) + " + 8 (lane / 32) ..]");
 }
@@ -49,15 +52,16 @@ void emit_load_q(Emitter& e, const Bf16Kernel& k) {
 namespace {
 
 /// V fragment that MFMA number n of PV uses.
-unsigned pv_fragment(PvOrder order, unsigned n) {
-    return order == PvOrder::keys_outer ? n : n % G::pv_steps * G::column_tiles + n / G::pv_steps;
+unsigned pv_fragment(const Bf16Geometry& g, PvOrder order, unsigned n) {
+    return order == PvOrder::keys_outer ? n : n % G::pv_steps * g.column_tiles() + n / G::pv_steps;
 }
 
 } // namespace
 
 void emit_pv(Emitter& e, const Bf16Kernel& k, PvOrder order, bool fresh) {
-    for (unsigned n = 0; n < G::fragments; ++n) {
-        const unsigned i = pv_fragment(order, n), step = i / G::column_tiles, tile = i % G::column_tiles;
+    const Bf16Geometry& g = k.geometry;
+    for (unsigned n = 0; n < g.pv_products(); ++n) {
+        const unsigned i = pv_fragment(g, order, n), step = i / g.column_tiles(), tile = i % g.column_tiles();
         const VReg o = k.v.output(tile);
         e.mfma(mfma_32x32x16_bf16, o, k.v.fragment(i), k.v.probabilities(step),
                fresh && step == 0 ? Source(0) : Source(o),
@@ -73,47 +77,66 @@ struct QkStep {
 };
 /// MFMA number n of QK. The two key tiles alternate, the first one two steps ahead: its scores are done three
 /// MFMAs before the phase ends, so that the softmax phase can begin on them without waiting.
-QkStep qk_step(unsigned n) {
-    constexpr unsigned lead = 2, last = 2 * G::qk_steps;
+QkStep qk_step(const Bf16Geometry& g, unsigned n) {
+    constexpr unsigned lead = 2;
+    const unsigned last = g.qk_products();
     static_assert(G::key_tiles == 2);
     if (n < lead)
         return {0, n};
     if (n >= last - lead)
-        return {1, n - G::qk_steps};
+        return {1, n - g.qk_steps()};
     return n % 2 == 0 ? QkStep{0, n / 2 + 1} : QkStep{1, n / 2 - 1};
+}
+
+/// K fragments in the order in which their registers get free.
+std::vector<unsigned> k_read_order(const Bf16Geometry& g, PvOrder order) {
+    const unsigned spare = g.pv_products();
+    std::vector<unsigned> out;
+    for (unsigned j = 0; j < g.qk_products(); ++j) // in spare registers that no earlier fragment of K uses
+        if (g.k_fragment_slot(j) >= spare && j < g.fragments())
+            out.push_back(j);
+    for (unsigned n = 0; n < g.pv_products(); ++n)
+        for (unsigned j = 0; j < g.qk_products(); ++j)
+            if (g.k_fragment_slot(j) == pv_fragment(g, order, n))
+                out.push_back(j);
+    for (unsigned j = g.fragments(); j < g.qk_products(); ++j)
+        out.push_back(j);
+    return out;
 }
 
 } // namespace
 
 void emit_qk(Emitter& e, const Bf16Kernel& k) {
-    for (unsigned n = 0; n < G::fragments; ++n) {
-        const auto [tile, step] = qk_step(n);
+    const Bf16Geometry& g = k.geometry;
+    for (unsigned n = 0; n < g.qk_products(); ++n) {
+        const auto [tile, step] = qk_step(g, n);
         const VReg d = k.v.scores(tile);
-        e.mfma(mfma_32x32x16_bf16, d, k.v.fragment(k_fragment_slot(n)), k.v.q.sub(4 * step, 4),
+        e.mfma(mfma_32x32x16_bf16, d, k.v.fragment(g.k_fragment_slot(n)), k.v.q.sub(4 * step, 4),
                step == 0 ? Source(0) : Source(d),
                "S^T keys " + std::to_string(32 * tile) + ".. += K Q^T, d " + std::to_string(16 * step) +
                    "..");
     }
 }
 
-void emit_read_k(Emitter& e, const Bf16Kernel& k, PvOrder order) {
-    for (unsigned n = 0; n < G::fragments; ++n) {
-        const unsigned i = pv_fragment(order, n);
-        const auto [tile, step] = qk_step(i);
-        e.ds_read_b128(k.v.fragment(k_fragment_slot(i)), k.v.k_read, k_read_constant(G::k, tile, step),
+void emit_read_k(Emitter& e, const Bf16Kernel& k, PvOrder order, unsigned first, unsigned count) {
+    const Bf16Geometry& g = k.geometry;
+    const std::vector<unsigned> fragments = k_read_order(g, order);
+    for (unsigned n = first; n < first + count; ++n) {
+        const unsigned j = fragments.at(n);
+        const auto [tile, step] = qk_step(g, j);
+        e.ds_read_b128(k.v.fragment(g.k_fragment_slot(j)), k.v.k_read, k_read_constant(g.k(), tile, step),
                        "K keys " + std::to_string(32 * tile) + "..+31, d " + std::to_string(16 * step) +
                            "..");
     }
 }
 
 void emit_read_v(Emitter& e, const Bf16Kernel& k) {
-    // The last four first: their registers are free as soon as PV is done, the others after QK's MFMAs.
-    for (unsigned n = 0; n < G::fragments; ++n) {
-        const unsigned i = (n + G::fragments - G::spare_fragments) % G::fragments;
-        const unsigned step = i / G::column_tiles, tile = i % G::column_tiles;
+    const Bf16Geometry& g = k.geometry;
+    for (unsigned i = 0; i < g.pv_products(); ++i) {
+        const unsigned step = i / g.column_tiles(), tile = i % g.column_tiles();
         for (unsigned half = 0; half < 2; ++half)
             e.ds_read_b64_tr_b16(k.v.fragment(i).sub(2 * half, 2), k.v.v_read,
-                                 v_read_constant(G::v, tile, step, half),
+                                 v_read_constant(g.v(), tile, step, half),
                                  "V^T columns " + std::to_string(32 * tile) + "..+31, keys " +
                                      std::to_string(16 * step + 8 * half) + "..");
     }

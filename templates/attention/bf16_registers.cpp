@@ -3,17 +3,17 @@
 
 namespace zyfa::templates::attention {
 
-Bf16Registers allocate_bf16(isa::VAllocator& v) {
-    using G = Bf16Geometry;
+Bf16Registers allocate_bf16(isa::VAllocator& v, const Bf16Geometry& g) {
     Bf16Registers r;
     r.lane_row =
         v.allocate("vLaneRow", 1, 1, "lane % 32: the query row of the lane (as launched: work-item id)");
     r.lane_key = v.allocate("vLaneKey", 1, 1, "4 * (lane / 32): first key of the lane in each 8");
-    r.q = v.allocate("vQ", 4 * G::qk_steps, 2, "Q^T operands, 4 registers per 16 of the head dimension");
-    r.s = v.allocate("vS", 16 * G::key_tiles, 2, "S^T, 16 registers per 32 keys; P^T packed in place");
-    r.o = v.allocate("vO", 16 * G::column_tiles, 2, "O^T accumulator, 16 registers per 32 columns");
-    r.fragments = v.allocate("vF", 4 * (G::fragments + G::spare_fragments), 2,
-                             "K and V operand fragments from LDS, 4 registers each");
+    r.q = v.allocate("vQ", 4 * g.qk_steps(), 2, "Q^T operands, 4 registers per 16 of the head dimension");
+    r.s = v.allocate("vS", 16 * Bf16Geometry::key_tiles, 2,
+                     "S^T, 16 registers per 32 keys; P^T packed in place");
+    r.o = v.allocate("vO", 16 * g.column_tiles(), 2, "O^T accumulator, 16 registers per 32 columns");
+    r.fragments =
+        v.allocate("vF", 4 * g.fragments(), 2, "K and V operand fragments from LDS, 4 registers each");
     r.maximum = v.allocate("vMax", 1, 1, "row maximum applied, base-2 units");
     r.sum = v.allocate("vSum", 1, 1, "this lane's part of the row sum");
     r.k_read = v.allocate("vKRead", 1, 1, "LDS address of K fragments, current slot");
@@ -30,7 +30,7 @@ Bf16Registers allocate_bf16(isa::VAllocator& v) {
     r.stage_read = v.allocate("vStageRead", 1, 1, "LDS address for reading it back by rows");
     r.arguments = v.allocate("vArguments", 1, 1, "lane i: dword i of the kernel-argument block");
     r.factor = v.allocate("vFactor", 1, 1, "2^(old - new maximum) of a rescale under way");
-    r.t = v.allocate("vT", 16, 2, "scratch");
+    r.t = v.allocate("vT", 12, 2, "scratch");
     return r;
 }
 

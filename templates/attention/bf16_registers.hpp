@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector registers of the BF16 forward kernel at head dimension 128, and where its LDS goes.
+// Head dimensions of a BF16 forward kernel: what follows from them, its vector registers, and where its LDS
+// goes.
 //
 // A wave owns 32 query rows. It computes S^T = K Q^T, so that lane l holds scores of query l % 32 only
 // (paper Section IV-A), and O^T = V^T P^T, so that P^T is an operand where it lies.
@@ -11,25 +12,45 @@
 namespace zyfa::templates::attention {
 
 struct Bf16Geometry {
-    static constexpr unsigned dim = 128, row_bytes = 2 * dim, rows = 32;
+    unsigned dim_qk = 128, dim_v = 128; ///< multiples of 64 (chunks of 128 bytes); dim_v is 128
+
+    static constexpr unsigned rows = 32;                   ///< query rows of a wave
     static constexpr unsigned key_tiles = block_keys / 32; ///< S^T tiles of 32 keys
-    static constexpr unsigned qk_steps = dim / 16;         ///< MFMAs along the head dimension
-    static constexpr unsigned column_tiles = dim / 32;     ///< O^T tiles of 32 columns
     static constexpr unsigned pv_steps = block_keys / 16;  ///< MFMAs along the keys
-    static constexpr unsigned fragments = 16;              ///< operand fragments of one K or V block
-    static constexpr unsigned spare_fragments = 4;         ///< lets V reads run ahead of QK by four
     static constexpr unsigned slots = 3;                   ///< K/V blocks in LDS
-    static constexpr KvLayout k = k_layout(row_bytes), v = v_layout(row_bytes);
-    static constexpr unsigned k_ring = 0, v_ring = slots * k.bytes();
-    /// O is staged 64 columns at a time: rows of 128 bytes and 16 of padding, a region per wave.
-    static constexpr unsigned stage = v_ring + slots * v.bytes();
-    static constexpr unsigned stage_pitch = 144, stage_wave = rows * stage_pitch;
-    static constexpr unsigned lds_bytes = stage + 8 * stage_wave;
+    static constexpr unsigned spare_fragments = 4;         ///< beside those of V: how far LDS reads run ahead
+    static constexpr unsigned stage_pitch = 144; ///< O is staged 64 columns at a time: 128 bytes and 16
+
+    constexpr unsigned qk_row_bytes() const { return 2 * dim_qk; }
+    constexpr unsigned v_row_bytes() const { return 2 * dim_v; }
+    constexpr unsigned qk_steps() const { return dim_qk / 16; }    ///< MFMAs along the head dimension
+    constexpr unsigned column_tiles() const { return dim_v / 32; } ///< O^T tiles of 32 columns
+    constexpr unsigned qk_products() const { return key_tiles * qk_steps(); }    ///< MFMAs of QK
+    constexpr unsigned pv_products() const { return pv_steps * column_tiles(); } ///< MFMAs of PV
+    /// Operand fragments that registers hold: all of V, which is read before its softmax phase, and spare
+    /// ones.
+    constexpr unsigned fragments() const { return pv_products() + spare_fragments; }
+    /// Registers of K fragment j, the operand of QK's MFMA number j. The registers are a ring: QK's last
+    /// MFMAs use the spare ones, so that by then all others hold V of the same block.
+    constexpr unsigned k_fragment_slot(unsigned j) const {
+        return (j + 2 * fragments() - qk_products()) % fragments();
+    }
+
+    constexpr KvLayout k() const { return k_layout(qk_row_bytes()); }
+    constexpr KvLayout v() const { return v_layout(v_row_bytes()); }
+    /// LDS-DMA instructions of a wave for one block
+    constexpr unsigned fetch_instructions() const { return k().chunks() + v().chunks(); }
+    constexpr unsigned v_ring() const { return slots * k().bytes(); } ///< K's ring is at 0
+    constexpr unsigned stage() const { return v_ring() + slots * v().bytes(); }
+    static constexpr unsigned stage_wave = rows * stage_pitch - 16; ///< no padding behind the last row
+    constexpr unsigned lds_bytes() const { return stage() + 8 * stage_wave; }
 };
-static_assert(Bf16Geometry::lds_bytes <= 163840); // LDS of a compute unit (paper Table I)
+inline constexpr Bf16Geometry bf16_d128{128, 128}, bf16_d192{192, 128};
+static_assert(bf16_d128.lds_bytes() <= 163840); // LDS of a compute unit (paper Table I)
+static_assert(bf16_d192.lds_bytes() <= 163840);
 
 struct Bf16Registers {
-    isa::VReg q;                  ///< B operands of QK: 8 x 4
+    isa::VReg q;                  ///< B operands of QK: 4 per step
     isa::VReg s;                  ///< scores, 2 tiles x 16; then probabilities, packed in place
     isa::VReg o;                  ///< accumulator, 4 tiles x 16
     isa::VReg fragments;          ///< operands from LDS: 20 x 4
@@ -53,12 +74,7 @@ struct Bf16Registers {
     isa::VReg output(unsigned column_tile) const { return o.sub(16 * column_tile, 16); }
 };
 
-Bf16Registers allocate_bf16(isa::VAllocator& v);
-
-/// K fragment i goes where V fragment i was; the last four have registers of their own.
-constexpr unsigned k_fragment_slot(unsigned i) {
-    return i < Bf16Geometry::fragments - Bf16Geometry::spare_fragments ? i
-                                                                       : i + Bf16Geometry::spare_fragments;
-}
+/// 256 registers with dim_qk = 192: all that two waves per SIMD leave a wave (paper Table I).
+Bf16Registers allocate_bf16(isa::VAllocator& v, const Bf16Geometry& g);
 
 } // namespace zyfa::templates::attention

@@ -12,6 +12,7 @@ using namespace isa;
 using G = Bf16Geometry;
 
 void emit_setup(Emitter& e, const Bf16Kernel& k) {
+    const Bf16Geometry& g = k.geometry;
     const Bf16Registers& v = k.v;
     const WorkRegisters& w = k.work;
     const SReg t = w.scratch;
@@ -49,12 +50,12 @@ void emit_setup(Emitter& e, const Bf16Kernel& k) {
     e.s_mov_b32(k.wave.mode, mode_cursor, "and the cursor takes its first tile");
     e.s_mov_b32(k.wave.fresh, mode_fresh);
     e.s_mov_b32(k.wave.slot_out, 2, "the first block is read in the third matrix phase, from slot 0");
-    e.s_mul_i32(k.wave.dma_k, k.wave.index, G::k.pitch);
-    e.s_mul_i32(k.wave.dma_v, k.wave.index, G::v.pitch);
-    e.s_add_u32(k.wave.dma_v, k.wave.dma_v, G::v_ring);
+    e.s_mul_i32(k.wave.dma_k, k.wave.index, g.k().pitch);
+    e.s_mul_i32(k.wave.dma_v, k.wave.index, g.v().pitch);
+    e.s_add_u32(k.wave.dma_v, k.wave.dma_v, g.v_ring());
 
     e.remark("K fragments: lane reads key lane % 32, 16 bytes of half lane / 32");
-    e.s_mov_b32(t[0], G::k.pitch);
+    e.s_mov_b32(t[0], g.k().pitch);
     e.v_and_b32(a, 7, lane);
     e.v_mul_lo_u32(a, a, t[0], "(key % 8) * pitch");
     e.v_lshrrev_b32(b, 3, v.lane_row);
@@ -67,13 +68,13 @@ void emit_setup(Emitter& e, const Bf16Kernel& k) {
     e.v_lshrrev_b32(a, 2, lane);
     e.v_and_b32(a, 3, a);
     e.v_add_u32(a, a, v.lane_key, "key");
-    e.s_mov_b32(t[0], G::v.pitch);
+    e.s_mov_b32(t[0], g.v().pitch);
     e.v_mul_lo_u32(a, a, t[0]);
     e.v_lshrrev_b32(b, 4, v.lane_row);
     e.v_lshl_add_u32(a, b, 5, a);
     e.v_and_b32(b, 3, lane);
     e.v_lshl_add_u32(a, b, 3, a);
-    e.v_add_u32(v.v_lane, G::v_ring, a);
+    e.v_add_u32(v.v_lane, g.v_ring(), a);
 
     e.remark("LDS-DMA: lane brings 16 bytes of key wave + 8 * (lane / 8), chunk byte 16 * (lane % 8)");
     e.v_lshlrev_b32(a, 3, lane8);
@@ -99,7 +100,7 @@ void emit_setup(Emitter& e, const Bf16Kernel& k) {
 
     e.remark("staging of O: written by query row, read by memory row");
     e.s_mul_i32(t[0], k.wave.index, G::stage_wave);
-    e.s_add_u32(t[0], t[0], G::stage);
+    e.s_add_u32(t[0], t[0], g.stage());
     e.s_mov_b32(t[1], G::stage_pitch);
     e.v_mul_lo_u32(a, v.lane_row, t[1]);
     e.v_lshl_add_u32(a, half, 4, a);

@@ -131,14 +131,15 @@ void emit_probabilities(Emitter& e, const Bf16Kernel& k) {
 void emit_cursor_work(Emitter& e, const Bf16Kernel& k) {
     e.s_mov_b32(k.wave.live, k.wave.next_live);
     e.s_mov_b32(k.wave.state, k.wave.next_state);
-    emit_advance(e, k.work, k.options, G::row_bytes, G::row_bytes, k.work.scratch.sub(0, 3));
+    emit_advance(e, k.work, k.options, k.geometry.qk_row_bytes(), k.geometry.v_row_bytes(),
+                 k.work.scratch.sub(0, 3));
 }
 
 void emit_next_block_work(Emitter& e, const Bf16Kernel& k) {
     const SReg t = k.work.scratch.sub(4, 4);
     emit_classify(e, k.work, k.wave, k.options, t);
-    e.s_mul_i32(t[0], k.wave.slot_out, G::k.bytes());
-    e.s_mul_i32(t[1], k.wave.slot_out, G::v.bytes());
+    e.s_mul_i32(t[0], k.wave.slot_out, k.geometry.k().bytes());
+    e.s_mul_i32(t[1], k.wave.slot_out, k.geometry.v().bytes());
     e.s_add_u32(k.wave.slot_out, k.wave.slot_out, 1);
     e.s_cmp("eq_u32", k.wave.slot_out, G::slots);
     e.s_cselect_b32(k.wave.slot_out, 0, k.wave.slot_out);

@@ -12,7 +12,7 @@ void emit_find_special(Emitter& e, const Bf16Kernel& k) {
     // Read as FP16, every non-finite BF16 number (exponent 255) is a NaN, and so are finite ones from 2^121
     // up; those take the slow way for nothing, which is as correct. v_pk_maximum3_f16 keeps NaN.
     const VReg a = k.v.t[0], b = k.v.t[1];
-    const VReg f = k.v.fragments.sub(0, 4 * G::fragments);
+    const VReg f = k.v.fragments.sub(0, 4 * k.geometry.pv_products());
     e.v_pk_maximum3_f16(a, f[0], f[1], f[2], "any Inf or NaN in V?");
     e.v_pk_maximum3_f16(b, f[3], f[4], f[5]);
     for (unsigned r = 6; r < f.count; r += 2) {
@@ -69,11 +69,12 @@ void emit_pv_special(Emitter& e, const Bf16Kernel& k) {
         "was there (1 for +Inf, 128 for -Inf, 129 for NaN) with which rows see the key counts, for each");
     e.remark(
         "element of O, the visible ones. One column tile at a time; the tiles rotate through one place.");
+    const Bf16Geometry& g = k.geometry;
     const Bf16Registers& v = k.v;
     const SReg t = k.work.scratch, turn = t[8], mask = t.sub(10, 2), mask_high = t.sub(12, 2);
     const VReg kind = v.t.sub(0, 4), temporary = v.t.sub(4, 4), limit = v.t[8], low = v.t[9], both = v.t[10],
                zero = v.t[11];
-    const VReg count = v.fragments.sub(4 * G::fragments, 16);
+    const VReg count = v.fragments.sub(4 * g.pv_products(), 16);
     emit_visible_limit(e, k, limit, t.sub(0, 2));
     const PackedConstants constants(e, t);
 
@@ -94,10 +95,10 @@ void emit_pv_special(Emitter& e, const Bf16Kernel& k) {
         }
 
     const std::string loop = ".Lspecial_column_tile";
-    e.s_mov_b32(turn, G::column_tiles);
+    e.s_mov_b32(turn, g.column_tiles());
     e.label(loop);
     for (unsigned step = 0; step < G::pv_steps; ++step) {
-        const VReg fragment = v.fragment(G::column_tiles * step);
+        const VReg fragment = v.fragment(g.column_tiles() * step);
         for (unsigned i = 0; i < 4; ++i)
             emit_classify_value(e, fragment[i], kind[i], constants, temporary);
         e.mfma(mfma_32x32x16_bf16, count, kind, seen(step), step == 0 ? Source(0) : Source(count),
@@ -122,15 +123,15 @@ void emit_pv_special(Emitter& e, const Bf16Kernel& k) {
     auto rotate = [&](VReg registers, unsigned width) {
         for (unsigned i = 0; i < width; ++i) {
             e.v_mov_b32(temporary[0], registers[i]);
-            for (unsigned tile = 0; tile + 1 < G::column_tiles; ++tile)
+            for (unsigned tile = 0; tile + 1 < g.column_tiles(); ++tile)
                 e.v_mov_b32(registers[width * tile + i], registers[width * (tile + 1) + i]);
-            e.v_mov_b32(registers[width * (G::column_tiles - 1) + i], temporary[0]);
+            e.v_mov_b32(registers[width * (g.column_tiles() - 1) + i], temporary[0]);
         }
     };
     e.remark("next column tile; after four turns everything is where it was");
     rotate(v.o, 16);
     for (unsigned step = 0; step < G::pv_steps; ++step)
-        rotate(v.fragments.sub(4 * G::column_tiles * step, 4 * G::column_tiles), 4);
+        rotate(v.fragments.sub(4 * g.column_tiles() * step, 4 * g.column_tiles()), 4);
     e.s_sub_u32(turn, turn, 1);
     e.s_cmp("lg_u32", turn, 0);
     e.s_cbranch_scc1(loop);

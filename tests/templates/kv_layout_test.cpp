@@ -64,8 +64,7 @@ unsigned ways(const std::vector<Lanes>& phases, unsigned banks, unsigned dwords,
 } // namespace
 
 TEST_CASE("a block's transfers fill its rows exactly, at the layout's place") {
-    using G = Bf16Geometry;
-    for (const KvLayout layout : {G::k, G::v}) {
+    for (const KvLayout layout : {bf16_d128.k(), bf16_d192.k(), bf16_d128.v()}) {
         std::set<unsigned> filled;
         for (unsigned wave = 0; wave < 8; ++wave)
             for (unsigned chunk = 0; chunk < layout.chunks(); ++chunk)
@@ -81,29 +80,47 @@ TEST_CASE("a block's transfers fill its rows exactly, at the layout's place") {
 }
 
 TEST_CASE("operand reads reach the keys and columns of their fragment") {
-    using G = Bf16Geometry;
+    const KvLayout k = bf16_d192.k(), v = bf16_d192.v();
     for (unsigned lane = 0; lane < 64; ++lane) {
         for (unsigned tile = 0; tile < 2; ++tile)
-            for (unsigned step = 0; step < 8; ++step)
-                CHECK(k_read_lane(G::k, lane) + k_read_constant(G::k, tile, step) ==
-                      G::k.offset(32 * tile + lane % 32, 2 * (16 * step + 8 * (lane / 32))));
+            for (unsigned step = 0; step < bf16_d192.qk_steps(); ++step)
+                CHECK(k_read_lane(k, lane) + k_read_constant(k, tile, step) ==
+                      k.offset(32 * tile + lane % 32, 2 * (16 * step + 8 * (lane / 32))));
         for (unsigned tile = 0; tile < 4; ++tile)
             for (unsigned step = 0; step < 4; ++step)
                 for (unsigned half = 0; half < 2; ++half)
-                    CHECK(v_read_lane(G::v, lane) + v_read_constant(G::v, tile, step, half) ==
-                          G::v.offset(16 * step + 8 * half + 4 * (lane / 32) + lane % 16 / 4,
-                                      2 * (32 * tile + 16 * (lane % 32 / 16) + 4 * (lane % 4))));
+                    CHECK(v_read_lane(v, lane) + v_read_constant(v, tile, step, half) ==
+                          v.offset(16 * step + 8 * half + 4 * (lane / 32) + lane % 16 / 4,
+                                   2 * (32 * tile + 16 * (lane % 32 / 16) + 4 * (lane % 4))));
     }
 }
 
 TEST_CASE("no bank conflict in K reads, V reads and the staging of O") {
     using G = Bf16Geometry;
-    CHECK(ways(phases_b128(), 64, 4, [](unsigned lane) { return k_read_lane(G::k, lane); }) == 1);
-    CHECK(ways(phases_b64(), 64, 2, [](unsigned lane) { return v_read_lane(G::v, lane); }) == 1);
+    for (const Bf16Geometry& g : {bf16_d128, bf16_d192}) {
+        CHECK(ways(phases_b128(), 64, 4, [&](unsigned lane) { return k_read_lane(g.k(), lane); }) == 1);
+        CHECK(ways(phases_b64(), 64, 2, [&](unsigned lane) { return v_read_lane(g.v(), lane); }) == 1);
+    }
     CHECK(ways(phases_write_b128(), 32, 4,
                [](unsigned lane) { return lane % 32 * G::stage_pitch + 16 * (lane / 32); }) == 1);
     // Without padding, neighbouring keys would lie on the same banks.
     const KvLayout plain{1024, 256};
     CHECK(ways(phases_b128(), 64, 4, [&](unsigned lane) { return k_read_lane(plain, lane); }) == 8);
     CHECK(ways(phases_b64(), 64, 2, [&](unsigned lane) { return v_read_lane(plain, lane); }) == 4);
+}
+
+TEST_CASE("operand registers are a ring: V of the next block is in place when QK ends") {
+    for (const Bf16Geometry& g : {bf16_d128, bf16_d192}) {
+        std::set<unsigned> last;
+        for (unsigned j = 0; j < g.qk_products(); ++j) {
+            CHECK(g.k_fragment_slot(j) < g.fragments());
+            // a register's next user comes a full turn later
+            if (j >= g.fragments())
+                CHECK(g.k_fragment_slot(j) == g.k_fragment_slot(j - g.fragments()));
+            if (j + Bf16Geometry::spare_fragments >= g.qk_products())
+                last.insert(g.k_fragment_slot(j));
+        }
+        CHECK(*last.begin() == g.pv_products()); // QK's last products use none of V's registers
+        CHECK(last.size() == Bf16Geometry::spare_fragments);
+    }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Template bf16_fwd_d128: the paper's BF16 kernel at head dimension 128 (Sections IV-A, IV-D).
-#include "templates/bf16_fwd_d128.hpp"
+// Templates bf16_fwd_d128 and bf16_fwd_d192: the paper's BF16 kernels (Sections IV-A, IV-D).
+#include "templates/bf16_fwd.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,9 @@ using attention::ChipletMap;
 using attention::ForwardOptions;
 using attention::Kernarg;
 
-constexpr std::array<double, 6> tau_grid{0.5, 0.0, 1.0, 2.0, 4.0, 8.0};
+/// The paper's thresholds come first (Section IV-A): 0.5 at dimension 128, 8 at 192.
+constexpr std::array<double, 6> tau_grid_d128{0.5, 0.0, 1.0, 2.0, 4.0, 8.0},
+    tau_grid_d192{8.0, 0.0, 0.5, 1.0, 2.0, 4.0};
 constexpr std::array<std::pair<const char*, ChipletMap>, 3> maps{
     {{"runs", ChipletMap::runs}, {"none", ChipletMap::none}, {"head_first", ChipletMap::head_first}}};
 constexpr std::array<const char*, 2> key_orders{"from_first", "from_diagonal"};
@@ -43,17 +45,24 @@ attention::TileShape shape_of(const ProblemClass& c) {
     return {c.even_group ? 128u : 256u, c.even_group ? 2u : 1u, c.mask == Mask::causal};
 }
 
-std::string kernel_name(const ProblemClass& c) {
-    return std::string("zyfa_fwd_bf16_d128_") + (c.mask == Mask::causal ? "causal" : "full") +
-           (c.even_group ? "_two_heads" : "") + (c.lse ? "_lse" : "");
+std::string kernel_name(const attention::Bf16Geometry& g, const ProblemClass& c) {
+    return "zyfa_fwd_bf16_d" + std::to_string(g.dim_qk) +
+           (g.dim_v == g.dim_qk ? "" : "_" + std::to_string(g.dim_v)) + "_" +
+           (c.mask == Mask::causal ? "causal" : "full") + (c.even_group ? "_two_heads" : "") +
+           (c.lse ? "_lse" : "");
 }
 
-class Bf16ForwardD128 final : public Template {
+class Bf16Forward final : public Template {
   public:
-    std::string_view name() const override { return "bf16_fwd_d128"; }
-    std::string_view description() const override {
-        return "BF16 forward, head dimension 128: 8-wave ping-pong, 64-key blocks of K and V through LDS";
-    }
+    Bf16Forward(const attention::Bf16Geometry& geometry, std::string name, std::string dimensions,
+                std::span<const double> taus)
+        : geometry_(geometry), name_(std::move(name)), dimensions_(std::move(dimensions)),
+          description_("BF16 forward, " + dimensions_ +
+                       ": 8-wave ping-pong, 64-key blocks of K and V through LDS"),
+          taus_(taus) {}
+
+    std::string_view name() const override { return name_; }
+    std::string_view description() const override { return description_; }
 
     bool serves(const Problem& p, std::string* why) const override {
         auto refuse = [why](std::string text) {
@@ -63,10 +72,12 @@ class Bf16ForwardD128 final : public Template {
         };
         if (p.dtype != DType::bf16)
             return refuse("dtype is " + std::string(to_string(p.dtype)) + "; accepted is bf16");
-        if (p.dim_qk != 128)
-            return refuse("dim_qk is " + std::to_string(p.dim_qk) + "; accepted is 128");
-        if (p.dim_v != 128)
-            return refuse("dim_v is " + std::to_string(p.dim_v) + "; accepted is 128");
+        if (p.dim_qk != geometry_.dim_qk)
+            return refuse("dim_qk is " + std::to_string(p.dim_qk) + "; accepted is " +
+                          std::to_string(geometry_.dim_qk));
+        if (p.dim_v != geometry_.dim_v)
+            return refuse("dim_v is " + std::to_string(p.dim_v) + "; accepted is " +
+                          std::to_string(geometry_.dim_v));
         constexpr std::int64_t longest = std::int64_t{1} << 29; // positions and their sums stay in 32 bits
         if (p.seq_q > longest || p.seq_kv > longest)
             return refuse("seq is " + std::to_string(std::max(p.seq_q, p.seq_kv)) + "; accepted is up to " +
@@ -80,7 +91,7 @@ class Bf16ForwardD128 final : public Template {
                           "Section IV-A, lazy rescaling)",
                           {},
                           true};
-        for (double value : tau_grid)
+        for (double value : taus_)
             tau.grid.emplace_back(value);
         ParameterSpec map{"chiplet_map",
                           "which tile pairs the workgroups of a chiplet get: contiguous runs of one head "
@@ -149,10 +160,10 @@ class Bf16ForwardD128 final : public Template {
     }
 
     Kernel instantiate(const ProblemClass& c, const Schedule& schedule) const override {
-        const std::string symbol = kernel_name(c);
+        const std::string symbol = kernel_name(geometry_, c);
         const isa::KernelFile file = attention::make_bf16_kernel(
-            symbol, options_of(c, schedule),
-            {symbol + ": O = softmax(scale Q K^T) V, BF16, head dimension 128", schedule.canonical()});
+            symbol, geometry_, options_of(c, schedule),
+            {symbol + ": O = softmax(scale Q K^T) V, BF16, " + dimensions_, schedule.canonical()});
         Kernel kernel;
         kernel.name = symbol;
         kernel.assembly = isa::to_text(file);
@@ -169,7 +180,7 @@ class Bf16ForwardD128 final : public Template {
         const ProblemClass c = classify(p);
         Kernarg k = attention::make_kernarg(p, shape_of(c), 2);
         LaunchPlan plan;
-        plan.kernel = kernel_name(c);
+        plan.kernel = kernel_name(geometry_, c);
         plan.block = {512, 1, 1};
         plan.grid = {k.items, 1, 1};
         if (schedule.flag("persistent"))
@@ -186,12 +197,24 @@ class Bf16ForwardD128 final : public Template {
                         {KernargField::score_scale, offsetof(Kernarg, score_scale)}};
         return plan;
     }
+
+  private:
+    attention::Bf16Geometry geometry_;
+    std::string name_, dimensions_, description_;
+    std::span<const double> taus_; ///< the default first
 };
 
 } // namespace
 
 const Template& bf16_fwd_d128() {
-    static const Bf16ForwardD128 instance;
+    static const Bf16Forward instance(attention::bf16_d128, "bf16_fwd_d128", "head dimension 128",
+                                      tau_grid_d128);
+    return instance;
+}
+
+const Template& bf16_fwd_d192() {
+    static const Bf16Forward instance(attention::bf16_d192, "bf16_fwd_d192",
+                                      "query-key dimension 192, value dimension 128", tau_grid_d192);
     return instance;
 }
 
