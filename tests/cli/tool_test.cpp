@@ -136,6 +136,23 @@ TEST_CASE("doctor says what there is") {
     }
 }
 
+TEST_CASE("captured MLA layers, query-key dimension 192 and value dimension 128") {
+    for (const char* layer : {"1", "4"}) {
+        const Json json =
+            json_of(run_tool("attention --json --device sim --mode off --input " ZYFA_DATA_DIR "/mla_layer" +
+                             std::string(layer) + "_excerpt.safetensors"));
+        INFO(json.dump());
+        CHECK(json["schedule"]["template"] == "bf16_fwd_d192");
+        CHECK(json["schedule"]["parameters"]["tau"] == 8.0);
+        CHECK(json["error"]["relative_rms"] <= 2.6e-3); // the paper's BF16 kernels: 1.7e-3 to 2.3e-3
+        CHECK(json["error"]["lse_max_abs"] <= 1e-4);
+    }
+    const Json checked =
+        json_of(run_tool("check --json --device sim --dim-qk 192 --seq 50 --heads-q 2 --heads-kv 1"));
+    CHECK(checked["schedules"] > 0);
+    CHECK(checked["passed"] == checked["schedules"]);
+}
+
 TEST_CASE("with AMD's HIP library and no GPU: its version, no device, and how to go on") {
     const std::string library = ZYFA_ROCM_LIBRARY_DIR "/libamdhip64.so.7";
     if (!std::filesystem::exists(library) || std::filesystem::exists("/dev/kfd")) {

@@ -15,8 +15,8 @@ using namespace zyfa::templates;
 
 namespace {
 
-Problem problem(std::int64_t heads_q = 4, std::int64_t heads_kv = 1) {
-    return Problem::contiguous(DType::bf16, 2, heads_q, heads_kv, 300, 300, 128, 128, Mask::causal);
+Problem problem(std::int64_t heads_q = 4, std::int64_t heads_kv = 1, std::int64_t dim_qk = 128) {
+    return Problem::contiguous(DType::bf16, 2, heads_q, heads_kv, 300, 300, dim_qk, 128, Mask::causal);
 }
 
 std::string message_of(const Problem& p, std::string* argument = nullptr) {
@@ -36,9 +36,13 @@ std::string message_of(const Problem& p, std::string* argument = nullptr) {
 TEST_CASE("refusals name argument, value and what is accepted") {
     std::string argument;
     Problem p = problem();
-    p.dim_qk = 192;
-    CHECK(message_of(p, &argument).find("192") != std::string::npos);
-    CHECK(argument == "dim_qk");
+    for (const std::int64_t dim : {64, 96, 160, 256, 576}) {
+        p.dim_qk = dim;
+        const std::string text = message_of(p, &argument);
+        CHECK(text.find("dim_qk=" + std::to_string(dim)) != std::string::npos);
+        CHECK(text.find("dim_qk=128 with dim_v=128, dim_qk=192 with dim_v=128") != std::string::npos);
+        CHECK(argument == "dim_qk");
+    }
     p = problem();
     p.dim_v = 64;
     CHECK(message_of(p, &argument).find("accepted") != std::string::npos);
@@ -53,6 +57,9 @@ TEST_CASE("refusals name argument, value and what is accepted") {
     CHECK(argument == "k");
     CHECK_THROWS_AS(template_named("nothing"), Error);
     CHECK(&template_named("bf16_fwd_d128") == &template_for(problem()));
+    p = problem();
+    p.dim_qk = 192;
+    CHECK(&template_named("bf16_fwd_d192") == &template_for(p));
 }
 
 TEST_CASE("the schedule space: default first, no duplicates, all accepted") {
@@ -61,6 +68,8 @@ TEST_CASE("the schedule space: default first, no duplicates, all accepted") {
     const auto schedules = enumerate(t, p);
     CHECK(schedules.front() == t.default_schedule(p));
     CHECK(t.default_schedule(p).number("tau") == 0.5);
+    const Problem mla = problem(4, 4, 192);
+    CHECK(template_for(mla).default_schedule(mla).number("tau") == 8); // paper Section IV-A
     CHECK(schedules.size() == 6 * 3 * 2 * 2);
     std::set<std::string> names;
     for (const Schedule& s : schedules) {
@@ -87,15 +96,17 @@ TEST_CASE("the schedule space: default first, no duplicates, all accepted") {
 
 TEST_CASE("kernels: stable telling names, readable text, the limits of two waves per SIMD") {
     for (const bool causal : {true, false})
-        for (const std::int64_t group : {1, 3, 4})
+        for (const auto& [dim_qk, group] : {std::pair{128, 1}, {128, 3}, {128, 4}, {192, 1}, {192, 4}})
             for (const bool lse : {true, false}) {
-                Problem p = problem(4 * group, 4);
+                Problem p = problem(4 * group, 4, dim_qk);
                 p.mask = causal ? Mask::causal : Mask::none;
                 p.lse = lse;
                 const Template& t = template_for(p);
                 const Kernel kernel = t.instantiate(classify(p), t.default_schedule(p));
-                CHECK(kernel.name == std::string("zyfa_fwd_bf16_d128_") + (causal ? "causal" : "full") +
-                                         (group == 4 ? "_two_heads" : "") + (lse ? "_lse" : ""));
+                CHECK(kernel.name ==
+                      std::string(dim_qk == 192 ? "zyfa_fwd_bf16_d192_128_" : "zyfa_fwd_bf16_d128_") +
+                          (causal ? "causal" : "full") + (group == 4 ? "_two_heads" : "") +
+                          (lse ? "_lse" : ""));
                 CHECK(kernel.vgprs + kernel.agprs <= 256); // two waves per SIMD (paper Section IV-A)
                 CHECK(kernel.sgprs <= 102);
                 CHECK(kernel.lds_bytes <= 163840);
