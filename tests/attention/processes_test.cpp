@@ -5,16 +5,11 @@
 #include <string>
 #include <vector>
 
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <doctest/doctest.h>
 
 #include "attention/context_impl.hpp"
+#include "tests/attention/child_process.hpp"
 #include "tests/attention/rig.hpp"
-
-extern char** environ;
 
 using namespace zyfa;
 using namespace zyfa::test;
@@ -23,32 +18,16 @@ namespace {
 
 const Problem problem = bf16(1, 2, 1, 100, 100);
 
-/// A test case of this executable in a process of its own.
+/// A process that calls once, and what it reported.
 class Process {
   public:
     Process(const std::string& test_case, const std::filesystem::path& folder, const std::string& report)
-        : report_(folder / report) {
-        std::vector<std::string> arguments{"/proc/self/exe", "--no-skip", "--test-case=" + test_case};
-        std::vector<std::string> variables{"ZYFA_TEST_FOLDER=" + (folder / "cache").string(),
-                                           "ZYFA_TEST_REPORT=" + report_.string()};
-        std::vector<char*> argv, envp;
-        for (std::string& argument : arguments)
-            argv.push_back(argument.data());
-        argv.push_back(nullptr);
-        for (std::string& variable : variables)
-            envp.push_back(variable.data());
-        for (char** variable = environ; *variable; ++variable)
-            envp.push_back(*variable);
-        envp.push_back(nullptr);
-        REQUIRE(posix_spawn(&pid_, "/proc/self/exe", nullptr, nullptr, argv.data(), envp.data()) == 0);
-    }
+        : report_(folder / report), child_(test_case, {"ZYFA_TEST_FOLDER=" + (folder / "cache").string(),
+                                                       "ZYFA_TEST_REPORT=" + report_.string()}) {}
 
     /// Waits for the end; the counters that the process reported.
     Counters wait() {
-        int status = 0;
-        REQUIRE(waitpid(pid_, &status, 0) == pid_);
-        CHECK(WIFEXITED(status));
-        CHECK(WEXITSTATUS(status) == 0);
+        CHECK(child_.wait() == 0);
         Counters c;
         std::ifstream(report_) >> c.assembled >> c.gated >> c.timed >> c.hits >> c.misses >> c.waited >>
             c.damaged;
@@ -57,7 +36,7 @@ class Process {
 
   private:
     std::filesystem::path report_;
-    pid_t pid_ = 0;
+    ChildProcess child_;
 };
 
 /// What a started process does: one call, checked; then its counters are written down.
