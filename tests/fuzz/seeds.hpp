@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Good inputs for the targets, to be mutated.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace zyfa::fuzz {
+
+struct Seed {
+    std::string name;
+    std::vector<std::byte> bytes;
+};
+
+std::vector<Seed> pack_seeds(); ///< for read_as_pack
+std::vector<Seed> key_seeds();  ///< for read_as_key
+
+} // namespace zyfa::fuzz
