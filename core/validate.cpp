@@ -15,7 +15,7 @@ namespace zyfa {
 namespace {
 
 constexpr std::int64_t max_size = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t max_stride = 0xffffffff;
+constexpr auto max_stride = static_cast<std::int64_t>(max_extent_bytes);
 
 struct Named {
     const char* name;
@@ -143,6 +143,10 @@ void check_alignment(const Named& t) {
                    std::to_string(stride) + " elements",
                    "a multiple of " + std::to_string(unit) + " elements (16 bytes)");
     }
+    const std::int64_t max_row = max_row_stride_bytes / bytes_per_element(t.view.dtype);
+    if (t.view.sizes[2] > 1 && t.view.strides[2] > max_row)
+        refuse(ErrorCode::unsupported, element(t.name, "strides", 2), std::to_string(t.view.strides[2]),
+               "at most " + std::to_string(max_row) + " (128 rows within 4 GiB)");
     if (t.view.sizes[2] > 1 && t.view.strides[2] < t.view.sizes[3])
         refuse(ErrorCode::unsupported, element(t.name, "strides", 2), std::to_string(t.view.strides[2]),
                "at least " + std::to_string(t.view.sizes[3]) + ", the head dimension");
@@ -204,10 +208,10 @@ LseStrides check_lse(const AttentionArgs& args) {
         s = {heads * seq, seq, 0};
     if (s.head < 0 || s.head > max_stride)
         refuse(ErrorCode::invalid_argument, "lse_head_stride", std::to_string(s.head),
-               "0 to 4294967295 elements");
+               "0 to " + std::to_string(max_stride) + " elements");
     if (s.batch < 0 || s.batch > max_stride)
         refuse(ErrorCode::invalid_argument, "lse_batch_stride", std::to_string(s.batch),
-               "0 to 4294967295 elements");
+               "0 to " + std::to_string(max_stride) + " elements");
     if (heads == 1)
         s.head = seq;
     if (batch == 1)

@@ -16,8 +16,13 @@ namespace zyfa {
 /// say.
 Problem validate(const AttentionArgs& args);
 
-/// Largest extent of one tensor, first to last byte: 32-bit buffer offsets on the device.
-inline constexpr std::uint64_t max_extent_bytes = 0xffffffffu;
+/// Largest extent of one tensor, first to last byte. Kernels give every tile a base address of its own, 64
+/// bits wide; buffer descriptors hold 48 of them (CDNA4 ISA, buffer resource descriptor), and the upper half
+/// of that is not a process's.
+inline constexpr std::uint64_t max_extent_bytes = std::uint64_t{1} << 47;
+/// Largest distance of two rows of one head: offsets within a tile are 32-bit, and the largest block of keys
+/// has 128 rows.
+inline constexpr std::int64_t max_row_stride_bytes = std::int64_t{1} << 25;
 
 /// Bytes from the first to the last element of a tensor of elements of `element_bytes`, inclusive.
 std::uint64_t extent_bytes(const Strides& strides, std::int64_t batch, std::int64_t heads, std::int64_t seq,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/validate.hpp"
 #include "templates/bf16_fwd.hpp"
 #include "zyfa/error.hpp"
 
@@ -29,30 +30,29 @@ namespace {
     throw Error(ErrorCode::unsupported, "problem", reasons);
 }
 
-struct Extent {
-    const char* name;
-    std::int64_t heads, rows, width, bytes;
-    const Strides& strides;
-};
-
-/// Bytes that a tensor's elements span. Kernels address rows of one head with 32-bit offsets.
-void check_extents(const Problem& p) {
-    const std::int64_t element = p.dtype == DType::bf16 ? 2 : 1;
-    for (const Extent& x : {Extent{"q", p.heads_q, p.seq_q, p.dim_qk, element, p.q},
+/// A problem that was not made by validate() has strides that nobody has looked at.
+void check_strides(const Problem& p) {
+    struct Tensor {
+        const char* name;
+        std::int64_t heads, rows, width;
+        std::uint32_t bytes;
+        const Strides& strides;
+    };
+    const std::uint32_t element = p.dtype == DType::bf16 ? 2 : 1;
+    for (const Tensor& x : {Tensor{"q", p.heads_q, p.seq_q, p.dim_qk, element, p.q},
                             {"k", p.heads_kv, p.seq_kv, p.dim_qk, element, p.k},
                             {"v", p.heads_kv, p.seq_kv, p.dim_v, element, p.v},
                             {"o", p.heads_q, p.seq_q, p.dim_v, 2, p.o}}) {
-        const auto span = [](std::int64_t count, std::int64_t stride) {
-            return static_cast<long double>(count - 1) *
-                   static_cast<long double>(stride < 0 ? -stride : stride);
-        };
-        const auto elements = span(p.batch, x.strides.batch) + span(x.heads, x.strides.head) +
-                              span(x.rows, x.strides.seq) + x.width;
-        if (elements * x.bytes > 0xffffffffLL)
+        const std::int64_t row = x.rows > 1 ? x.strides.seq : 0;
+        if (row < 0 || row > max_row_stride_bytes / x.bytes)
             throw Error(ErrorCode::unsupported, x.name,
-                        std::string(x.name) + " spans " +
-                            std::to_string(static_cast<double>(elements) * static_cast<double>(x.bytes)) +
-                            " bytes; accepted: at most 4294967295");
+                        std::string(x.name) + " has a row stride of " + std::to_string(row) +
+                            " elements; accepted: 0 to " + std::to_string(max_row_stride_bytes / x.bytes));
+        const std::uint64_t bytes = extent_bytes(x.strides, p.batch, x.heads, x.rows, x.width, x.bytes);
+        if (bytes > max_extent_bytes)
+            throw Error(ErrorCode::unsupported, x.name,
+                        std::string(x.name) + " spans " + std::to_string(bytes) +
+                            " bytes; accepted: at most " + std::to_string(max_extent_bytes));
     }
 }
 
@@ -63,7 +63,7 @@ const Template& template_for(const Problem& problem) {
     for (const Template* t : all_templates()) {
         std::string why;
         if (t->serves(problem, &why)) {
-            check_extents(problem);
+            check_strides(problem);
             return *t;
         }
         reasons += (reasons.empty() ? "" : "; ") + std::string(t->name()) + ": " + why;

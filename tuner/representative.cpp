@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <compare>
 
+#include "core/keys.hpp"
+#include "core/validate.hpp"
+
 namespace zyfa::tuner {
 
 namespace {
@@ -31,6 +34,34 @@ bool cut_sequences(Problem& problem) {
     return !(problem == before);
 }
 
+/// Gigabytes between rows would be held twice, on the device and on the host, for nothing.
+bool close_gaps(Problem& p) {
+    struct Tensor {
+        std::int64_t heads, rows, width;
+        std::uint32_t bytes;
+        const Strides& strides;
+    };
+    constexpr std::uint64_t tolerated = std::uint64_t{1} << 32;
+    const std::uint32_t element = p.dtype == DType::bf16 ? 2 : 1;
+    bool wide = false;
+    for (const Tensor& x : {Tensor{p.heads_q, p.seq_q, p.dim_qk, element, p.q},
+                            {p.heads_kv, p.seq_kv, p.dim_qk, element, p.k},
+                            {p.heads_kv, p.seq_kv, p.dim_v, element, p.v},
+                            {p.heads_q, p.seq_q, p.dim_v, 2, p.o}}) {
+        const auto dense = static_cast<std::uint64_t>(p.batch * x.heads * x.rows * x.width) * x.bytes;
+        const std::uint64_t extent = extent_bytes(x.strides, p.batch, x.heads, x.rows, x.width, x.bytes);
+        wide = wide || (extent > tolerated && extent / 2 > dense);
+    }
+    if (!wide)
+        return false;
+    const auto layout = stride_class(p) == StrideClass::bshd ? Problem::Layout::bshd : Problem::Layout::bhsd;
+    const Problem dense = Problem::contiguous(p.dtype, p.batch, p.heads_q, p.heads_kv, p.seq_q, p.seq_kv,
+                                              p.dim_qk, p.dim_v, p.mask, layout, p.lse);
+    p.q = dense.q, p.k = dense.k, p.v = dense.v, p.o = dense.o;
+    p.lse_batch_stride = dense.lse_batch_stride, p.lse_head_stride = dense.lse_head_stride;
+    return true;
+}
+
 } // namespace
 
 double scores(const Problem& problem) {
@@ -45,6 +76,9 @@ double scores(const Problem& problem) {
 
 Representative representative(const Problem& problem, bool simulated, double budget_s) {
     Representative result{problem, {}};
+    const bool closed = close_gaps(result.problem);
+    if (closed)
+        result.note = "measured without the gaps between rows, heads and batch entries";
     if (!simulated)
         return result;
     const double seconds = budget_s > 0 ? std::min(0.5, budget_s / 16) : 0.5;
@@ -61,8 +95,9 @@ Representative representative(const Problem& problem, bool simulated, double bud
             break;
         }
     }
-    if (!(cut == problem))
-        result.note = "measured on " + to_string(cut) + ", cut for the simulator";
+    if (to_string(cut) != to_string(problem))
+        result.note = "measured on " + to_string(cut) + ", cut for the simulator" +
+                      (closed ? ", without gaps between rows, heads and batch entries" : "");
     return result;
 }
 

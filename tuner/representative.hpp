@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The problem that is gated and timed in place of the asked one. On a GPU it is the asked one, always. On the
-// simulator, where a launch costs about a quarter of a microsecond of host time per score, it may be a cut.
+// The problem that is gated and timed in place of the asked one. On a GPU it is the asked one, but for gaps
+// of gigabytes between its rows, heads or batch entries. On the simulator, where a launch costs about a
+// quarter of a microsecond of host time per score, it may be a cut.
 #pragma once
 
 #include <string>
@@ -25,7 +26,7 @@ struct Representative {
 /// budget where there is one, by halving first the batch, then the key-value heads (the GQA ratio stays, and
 /// with it the kernel), and at last, only under a budget, both sequence lengths; those keep their remainder
 /// modulo 256, so that a length with a tail still has one, and their order (Sq < Skv, =, >). Strides stay as
-/// they are.
+/// they are, but where a tensor spans more than 4 GiB and twice its elements: then all are made contiguous.
 Representative representative(const Problem& problem, bool simulated, double budget_s);
 
 } // namespace zyfa::tuner

@@ -17,8 +17,8 @@ struct Divider {
 };
 Divider make_divider(std::uint32_t d);
 
-/// Strides are in bytes. Row strides are 32-bit (a tensor's extent is at most 2^32 - 1 bytes); batch and head
-/// strides are 64-bit two's complement. A "head unit" is one query head, or two where the GQA group size is
+/// Strides are in bytes. Row strides are 32-bit and at most max_row_stride_bytes, so that offsets within a tile
+/// are 32-bit too; what leads to a tile is 64-bit, and so are batch and head strides (two's complement). A "head unit" is one query head, or two where the GQA group size is
 /// even; an "item" is what a workgroup does at once: a pair of query tiles of one head unit (causal) or one
 /// tile.
 struct Kernarg {

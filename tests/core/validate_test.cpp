@@ -66,11 +66,21 @@ const std::vector<Refusal> refusals{
     {[](auto& a) { a.q.strides[2] = 136; }, unsupported, "q.strides[2]", {"136", "16 elements"}, DType::e4m3},
     {[](auto& a) { a.k.strides[1] = -128; }, unsupported, "k.strides[1]", {"-128"}},
     {[](auto& a) { a.k.strides[2] = 64; }, unsupported, "k.strides[2]", {"64", "128"}},
-    {[](auto& a) { a.k.strides[0] = std::int64_t{1} << 31; },
+    {[](auto& a) { a.k.strides[0] = std::int64_t{1} << 46; },
      unsupported,
      "k",
-     {"429", "at most 4294967295"}},
-    {[](auto& a) { a.k.strides[0] = std::int64_t{1} << 62; }, unsupported, "k.strides[0]", {"4294967295"}},
+     {"1407", "at most 140737488355328"}},
+    {[](auto& a) { a.k.strides[0] = std::int64_t{1} << 62; },
+     unsupported,
+     "k.strides[0]",
+     {"140737488355328"}},
+    {[](auto& a) { a.v.strides[2] = (1 << 24) + 8; }, unsupported, "v.strides[2]", {"at most 16777216"}},
+    {[](auto& a) { a.v.strides[2] = (1 << 25) + 16; },
+     unsupported,
+     "v.strides[2]",
+     {"at most 33554432"},
+     DType::e4m3},
+    {[](auto& a) { a.q.strides[2] = 0; }, unsupported, "q.strides[2]", {"0", "128"}},
     {[](auto& a) { a.o.strides[1] = 0; }, invalid, "o.strides", {"overlap"}},
     {[](auto& a) { a.o.strides[0] = 0; }, invalid, "o.strides", {"overlap"}},
     {[](auto& a) { a.o.strides[1] = 99 * 128; }, invalid, "o.strides", {"overlap"}},
@@ -184,15 +194,27 @@ TEST_CASE("no LSE, no LSE strides") {
     CHECK(p.lse_head_stride == 0);
 }
 
-TEST_CASE("the largest extent is accepted, one row more is not") {
+TEST_CASE("the largest extent is accepted, 16 bytes more are not") {
     AttentionArgs a = good();
-    a.q.sizes = {1, 1, 1 << 24, 128};
-    a.o.sizes = a.q.sizes;
-    a.k.sizes[0] = a.v.sizes[0] = a.k.sizes[1] = a.v.sizes[1] = 1;
-    a.q.data = at(0x10000000000);
-    a.o.data = at(0x20000000000);
     a.lse = nullptr;
-    CHECK_THROWS_AS(validate(a), Error); // 2^32 bytes
-    a.q.sizes[2] = a.o.sizes[2] = (1 << 24) - 1;
+    a.k.data = at(0x10000000000);
+    REQUIRE(a.k.sizes[0] == 2);
+    const std::int64_t tail =
+        (a.k.sizes[1] - 1) * a.k.strides[1] + (a.k.sizes[2] - 1) * a.k.strides[2] + a.k.sizes[3];
+    a.k.strides[0] = ((std::int64_t{1} << 46) - tail);
+    a.q.data = at(0xa00000000000);
+    a.o.data = at(0xa10000000000);
+    a.v.data = at(0xa20000000000);
     CHECK_NOTHROW(validate(a));
+    a.k.strides[0] += 8;
+    CHECK_THROWS_AS(validate(a), Error);
+}
+
+TEST_CASE("keys and values may be broadcast over heads and batch") {
+    AttentionArgs a = good();
+    for (TensorView* t : {&a.k, &a.v})
+        t->strides[0] = t->strides[1] = 0;
+    const Problem p = validate(a);
+    CHECK(p.k == Strides{0, 0, 128});
+    CHECK(p.v == p.k);
 }

@@ -52,9 +52,13 @@ TEST_CASE("refusals name argument, value and what is accepted") {
     CHECK(message_of(p, &argument).find("e4m3") != std::string::npos);
     CHECK(argument == "dtype");
     p = problem();
-    p.k.batch = std::int64_t{1} << 31;
-    CHECK(message_of(p, &argument).find("4294967295") != std::string::npos);
+    p.k.batch = std::int64_t{1} << 47;
+    CHECK(message_of(p, &argument).find("140737488355328") != std::string::npos);
     CHECK(argument == "k");
+    p = problem();
+    p.v.seq = std::int64_t{1} << 25;
+    CHECK(message_of(p, &argument).find("row stride") != std::string::npos);
+    CHECK(argument == "v");
     CHECK_THROWS_AS(template_named("nothing"), Error);
     CHECK(&template_named("bf16_fwd_d128") == &template_for(problem()));
     p = problem();

@@ -37,6 +37,17 @@ TEST_CASE("a GPU gets the problem that was asked") {
     CHECK(result.note.empty());
 }
 
+TEST_CASE("gaps of gigabytes are closed, gigabytes of elements are not cut on a GPU") {
+    Problem asked = problem(2, 4, 2, 1000, 900);
+    asked.k.batch = std::int64_t{3} << 30;
+    Representative result = representative(asked, false, 3);
+    CHECK(result.problem == problem(2, 4, 2, 1000, 900));
+    CHECK(result.note.find("without the gaps") != std::string::npos);
+    asked = problem(8, 40, 40, 75600, 75600); // 6.2 GB a tensor, dense
+    result = representative(asked, false, 3);
+    CHECK(result.problem == asked);
+}
+
 TEST_CASE("small problems are not cut on the simulator") {
     const Problem asked = problem(1, 8, 2, 256, 256);
     CHECK(representative(asked, true, 3).problem == asked);
