@@ -6,6 +6,7 @@
 #include "cache/prune.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <limits>
 
 #include "cache/rows.hpp"
@@ -112,11 +113,19 @@ bool may_exceed(Database& database, const Limits& limits) {
                static_cast<std::int64_t>(std::min<std::uint64_t>(limits.entries, INT64_MAX));
 }
 
+std::int64_t this_hour() {
+    return static_cast<std::int64_t>(std::time(nullptr)) / 3600;
+}
+
 PruneReport prune(Database& database, const Limits& limits) {
     PruneReport report;
     {
         Transaction transaction(database);
         Pruning pruning(database);
+        // Stamped while the clock was ahead: such rows would never be the oldest.
+        for (const char* sql : {"UPDATE winners SET used = ?1 WHERE used > ?1",
+                                "UPDATE binaries SET used = ?1 WHERE used > ?1"})
+            database.statement(sql).bind(this_hour()).run();
         const std::uint64_t before = used_bytes(database);
         const std::uint64_t entries = count_entries(database);
         const auto exceeds = [&] {

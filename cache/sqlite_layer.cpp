@@ -14,11 +14,6 @@ namespace zyfa::cache {
 
 namespace {
 
-/// Use stamps are hours: a hit writes at most once an hour.
-std::int64_t this_hour() {
-    return static_cast<std::int64_t>(std::time(nullptr)) / 3600;
-}
-
 bool is_consistent(const MeasurementRecord&) {
     return true;
 }
@@ -241,10 +236,11 @@ void SqliteLayer::report_damage(Table table, std::int64_t id, const Digest& key,
     }
 }
 
-/// Marks a row as used. Not worth waiting for, and not worth an fsync.
+/// Marks a row as used. Not worth waiting for, and not worth an fsync. A stamp of the future is replaced too:
+/// the clock was wrong then or is wrong now, and whichever it was, the row is in use.
 void SqliteLayer::stamp(Table table, std::int64_t id, std::int64_t used) {
     const std::int64_t now = this_hour();
-    if (!is_writable() || used >= now)
+    if (!is_writable() || used == now)
         return;
     try {
         database_->set_busy_timeout(0);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // zyfa cache list|show|stat|verify|prune: what is stored, in which layer, and with what evidence.
 #include <algorithm>
+#include <cstdint>
 #include <ctime>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +18,7 @@
 #include "cache/store.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
+#include "cli/freshness_table.hpp"
 #include "cli/pack_commands.hpp"
 #include "core/keys.hpp"
 #include "core/measurement.hpp"
@@ -66,10 +69,14 @@ nlohmann::ordered_json in_json(const cache::WinnerRecord& winner) {
 ExitCode list(const CommonOptions& common) {
     cache::Cache cache = open_cache();
     const std::vector<cache::WinnerRecord> winners = cache.winners();
+    FreshnessOfWinners freshness(ContextOptions::from_environment());
     if (common.json) {
         nlohmann::ordered_json json{{"winners", nlohmann::ordered_json::array()}};
         for (const cache::WinnerRecord& winner : winners) {
             json["winners"].push_back(in_json(winner));
+            const call::Freshener::Answer answer = freshness.ask(winner);
+            json["winners"].back()["freshness"] = call::to_string(answer.freshness);
+            json["winners"].back()["why"] = answer.reason;
         }
         fmt::print("{}\n", json.dump(2));
         return ExitCode::ok;
@@ -78,9 +85,11 @@ ExitCode list(const CommonOptions& common) {
         fmt::print("nothing is stored; `zyfa attention` or `zyfa tune` stores winners\n");
         return ExitCode::ok;
     }
-    Table table({{"digest"}, {"stored"}, {"data"}, {"policy"}, {"problem and device"}, {"schedule"}});
+    Table table(
+        {{"digest"}, {"stored"}, {"state"}, {"data"}, {"policy"}, {"problem and device"}, {"schedule"}});
     for (const cache::WinnerRecord& winner : winners) {
-        table.add({short_digest(winner.key), when(winner.unix_time), winner.data_profile, winner.policy,
+        table.add({short_digest(winner.key), when(winner.unix_time),
+                   call::to_string(freshness.ask(winner).freshness), winner.data_profile, winner.policy,
                    in_words(winner.key_text), winner.schedule});
     }
     table.print();
@@ -141,6 +150,10 @@ ExitCode show(const CommonOptions& common, const std::string& prefix) {
         .add("key", winner.key_text)
         .add("schedule", winner.schedule)
         .add("stored", when(winner.unix_time));
+    const call::Freshener::Answer answer = FreshnessOfWinners(ContextOptions::from_environment()).ask(winner);
+    facts.add("state", answer.reason.empty()
+                           ? call::to_string(answer.freshness)
+                           : fmt::format("{}: {}", call::to_string(answer.freshness), answer.reason));
     if (found) {
         facts.add("layer", found->layer)
             .add("kernel",
@@ -170,11 +183,24 @@ ExitCode show(const CommonOptions& common, const std::string& prefix) {
     return found ? ExitCode::ok : ExitCode::check_failed;
 }
 
+/// How many winners are in which state.
+std::map<std::string, std::uint64_t> states(cache::Cache& cache, FreshnessOfWinners& freshness) {
+    std::map<std::string, std::uint64_t> counts{{"valid", 0}, {"old", 0}, {"stale", 0}, {"unusable", 0}};
+    for (const cache::WinnerRecord& winner : cache.winners()) {
+        ++counts[call::to_string(freshness.ask(winner).freshness)];
+    }
+    return counts;
+}
+
 ExitCode stat(const CommonOptions& common) {
     cache::Cache cache = open_cache();
     const std::vector<cache::Statistics> layers = cache.statistics();
+    FreshnessOfWinners freshness(ContextOptions::from_environment());
+    const std::map<std::string, std::uint64_t> counts = states(cache, freshness);
     if (common.json) {
-        nlohmann::ordered_json json{{"layers", nlohmann::ordered_json::array()}};
+        nlohmann::ordered_json json{{"layers", nlohmann::ordered_json::array()},
+                                    {"winners", counts},
+                                    {"versions_compared", !freshness.blind()}};
         for (const cache::Statistics& layer : layers) {
             json["layers"].push_back({{"layer", layer.layer},
                                       {"path", layer.path},
@@ -205,6 +231,9 @@ ExitCode stat(const CommonOptions& common) {
                    short_path(layer.path), layer.note});
     }
     table.print();
+    fmt::print("winners: {} valid, {} old, {} stale, {} unusable{}\n", counts.at("valid"), counts.at("old"),
+               counts.at("stale"), counts.at("unusable"),
+               freshness.blind() ? " (no device here: driver and firmware are not compared)" : "");
     return ExitCode::ok;
 }
 

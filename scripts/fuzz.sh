@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Runs libFuzzer on every reader of foreign bytes: scripts/fuzz.sh [SECONDS [TARGET...]], 600 s each by default.
-# Builds with clang under build-fuzz/; needs clang-22 and libclang-rt-22-dev. Crash inputs are left in
+# Builds with clang under build-fuzz/; needs clang-22 and libclang-rt-22-dev. CMAKE_ARGS is passed on, e.g.
+# -DZYFA_ROCM_DIR=build/rocm. Crash inputs are left in
 # build-fuzz/findings/; one that is mended belongs into tests/fuzz/inputs/TARGET/.
 set -eu
 cd "$(dirname "$0")/.."
@@ -9,12 +10,13 @@ seconds=${1:-600}
 [ $# -gt 0 ] && shift
 targets=${*:-"pack key"}
 
-cmake -S . -B build-fuzz -G Ninja -DZYFA_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++-22 -DCMAKE_C_COMPILER=clang-22 \
-  -DZYFA_SANITIZE=fuzzer-no-link,address,undefined -DZYFA_BUILD_BENCH=OFF >build-fuzz.log 2>&1 || {
-  cat build-fuzz.log
+mkdir -p build-fuzz
+# shellcheck disable=SC2086 # CMAKE_ARGS holds several words
+cmake -S . -B build-fuzz -G Ninja ${CMAKE_ARGS:-} -DZYFA_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++-22 -DCMAKE_C_COMPILER=clang-22 \
+  -DZYFA_SANITIZE=fuzzer-no-link,address,undefined -DZYFA_BUILD_BENCH=OFF >build-fuzz/configure.log 2>&1 || {
+  cat build-fuzz/configure.log
   exit 1
 }
-mv build-fuzz.log build-fuzz/configure.log
 failed=
 for target in $targets; do
   ninja -C build-fuzz zyfa_fuzz_seeds "zyfa_fuzz_$target" >build-fuzz/build.log || {

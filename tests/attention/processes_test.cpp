@@ -39,6 +39,12 @@ class Process {
     ChildProcess child_;
 };
 
+void write_counters(const Context& context, const char* report) {
+    const Counters c = context.counters();
+    std::ofstream(report) << c.assembled << ' ' << c.gated << ' ' << c.timed << ' ' << c.hits << ' '
+                          << c.misses << ' ' << c.waited << ' ' << c.damaged << '\n';
+}
+
 /// What a started process does: one call, checked; then its counters are written down.
 void one_call(Mode mode) {
     const char* folder = std::getenv("ZYFA_TEST_FOLDER");
@@ -52,9 +58,7 @@ void one_call(Mode mode) {
     context.attention(tensors.args());
     const std::string fault = tensors.check(40);
     CHECK_MESSAGE(fault.empty(), fault);
-    const Counters c = context.counters();
-    std::ofstream(report) << c.assembled << ' ' << c.gated << ' ' << c.timed << ' ' << c.hits << ' '
-                          << c.misses << ' ' << c.waited << ' ' << c.damaged << '\n';
+    write_counters(context, report);
 }
 
 } // namespace
@@ -64,6 +68,15 @@ TEST_CASE("child: a call that may tune" * doctest::skip()) {
 }
 TEST_CASE("child: a call that replays" * doctest::skip()) {
     one_call(Mode::replay);
+}
+TEST_CASE("child: a process that prepares" * doctest::skip()) {
+    const char* folder = std::getenv("ZYFA_TEST_FOLDER");
+    const char* report = std::getenv("ZYFA_TEST_REPORT");
+    if (!folder || !report)
+        return;
+    Context context(simulator(Mode::replay, folder));
+    CHECK(context.prepare(problem).resident);
+    write_counters(context, report);
 }
 TEST_CASE("child: a call that must hit" * doctest::skip()) {
     one_call(Mode::must_hit);
@@ -126,14 +139,19 @@ TEST_CASE("processes that miss the same key together tune it once") {
 }
 
 TEST_CASE("processes that replay without a winner assemble the default once") {
-    const TemporaryFolder folder;
-    std::vector<Process> processes;
-    constexpr int count = 4;
-    processes.reserve(count);
-    for (int i = 0; i < count; ++i)
-        processes.emplace_back("child: a call that replays", folder.path(), "report" + std::to_string(i));
-    std::uint64_t assembled = 0;
-    for (Process& process : processes)
-        assembled += process.wait().assembled;
-    CHECK(assembled == 1);
+    const char* stress = std::getenv("ZYFA_STRESS"); // scripts/stress-cache.sh
+    const bool hard = stress && std::string(stress) == "1";
+    const int count = hard ? 64 : 4;
+    for (int round = 0, rounds = hard ? 100 : 1; round < rounds; ++round) {
+        const TemporaryFolder folder;
+        std::vector<Process> processes;
+        processes.reserve(static_cast<std::size_t>(count));
+        for (int i = 0; i < count; ++i)
+            processes.emplace_back("child: a process that prepares", folder.path(),
+                                   "report" + std::to_string(i));
+        std::uint64_t assembled = 0;
+        for (Process& process : processes)
+            assembled += process.wait().assembled;
+        CHECK_MESSAGE(assembled == 1, "round ", round);
+    }
 }

@@ -41,6 +41,13 @@ class Folder {
     fs::path path_;
 };
 
+/// How often a test repeats: `usual` times, and under ZYFA_STRESS=1 (scripts/stress-cache.sh) `stressed`
+/// times.
+inline int repetitions(int usual, int stressed) {
+    const char* stress = std::getenv("ZYFA_STRESS");
+    return stress && std::string(stress) == "1" ? stressed : usual;
+}
+
 /// A code object that compresses a little, like a real one.
 inline std::vector<std::byte> some_code(std::uint64_t seed, std::size_t bytes = 6000) {
     std::vector<std::byte> code(bytes);

@@ -80,8 +80,8 @@ TEST_CASE("64 processes make one new file at once, and lose nothing") {
     }
 }
 
-TEST_CASE("two processes make the file 100 times without a failure") {
-    for (int round = 0; round < 100; ++round) {
+TEST_CASE("two processes make the file again and again without a failure") {
+    for (int round = 0, rounds = repetitions(100, 500); round < rounds; ++round) {
         const Folder folder;
         for (const pid_t child : start_together(2, [&](int i) {
                  Cache cache({folder / "c", {}});
@@ -97,7 +97,7 @@ TEST_CASE("kill -9 at random points: every finished publication is kept, no half
     std::mt19937 engine(1);
     std::uint64_t next = 0, finished_total = 0;
     std::vector<std::uint64_t> finished;
-    for (int round = 0; round < 60; ++round) {
+    for (int round = 0, rounds = repetitions(60, 1000); round < rounds; ++round) {
         Pipe reports;
         const std::uint64_t first = next;
         const pid_t child = start_process([&] {
