@@ -22,7 +22,90 @@ double median_of(std::vector<double> values) {
            (upper + *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(middle)));
 }
 
+/// Continued fraction of the incomplete beta function by Lentz's method (Abramowitz and Stegun 26.5.8).
+double beta_fraction(double a, double b, double x) {
+    constexpr double tiny = 1e-300;
+    const auto away_from_zero = [](double value) { return std::abs(value) < tiny ? tiny : value; };
+    double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), fraction = d;
+    for (int m = 1; m <= 500; ++m) {
+        const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        d = 1 / away_from_zero(1 + even * d);
+        c = away_from_zero(1 + even / c);
+        fraction *= d * c;
+        const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        d = 1 / away_from_zero(1 + odd * d);
+        c = away_from_zero(1 + odd / c);
+        fraction *= d * c;
+        if (std::abs(d * c - 1) < 1e-15)
+            break;
+    }
+    return fraction;
+}
+
+/// Regularised incomplete beta function I_x(a, b).
+double beta_probability(double a, double b, double x) {
+    if (x <= 0 || x >= 1)
+        return x <= 0 ? 0 : 1;
+    const double front =
+        std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
+    if (x < (a + 1) / (a + b + 2))
+        return front * beta_fraction(a, b, x) / a;
+    return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+/// Where an increasing function of [low, high] reaches `value`.
+template <class Function>
+double bisect(double low, double high, double value, Function function) {
+    for (int i = 0; i < 200; ++i) {
+        const double middle = 0.5 * (low + high);
+        (function(middle) < value ? low : high) = middle;
+    }
+    return 0.5 * (low + high);
+}
+
 } // namespace
+
+double student_t_quantile(double probability, double degrees) {
+    if (probability < 0.5)
+        return -student_t_quantile(1 - probability, degrees);
+    // P(|T| > t) = I_x(degrees / 2, 1/2) with x = degrees / (degrees + t^2) (Abramowitz and Stegun 26.7.1);
+    // by the symmetry of I, the inner probability is that of y = 1 - x, which is small for small t.
+    const double inside = 2 * probability - 1;
+    const double y =
+        bisect(0, 1, inside, [&](double at) { return beta_probability(0.5, 0.5 * degrees, at); });
+    return std::sqrt(degrees * y / (1 - y));
+}
+
+MeanInterval mean_interval(std::span<const double> samples, double error) {
+    MeanInterval result;
+    result.samples = samples.size();
+    const auto n = static_cast<double>(samples.size());
+    for (const double sample : samples)
+        result.mean += sample / n;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    result.low = -infinity;
+    result.high = infinity;
+    if (samples.size() < 2)
+        return result;
+    double squares = 0;
+    for (const double sample : samples)
+        squares += (sample - result.mean) * (sample - result.mean);
+    const double half = student_t_quantile(1 - 0.5 * error, n - 1) * std::sqrt(squares / (n - 1) / n);
+    result.low = result.mean - half;
+    result.high = result.mean + half;
+    return result;
+}
+
+double proportion_upper_95(std::size_t hits, std::size_t trials) {
+    if (hits >= trials)
+        return 1;
+    const auto k = static_cast<double>(hits), n = static_cast<double>(trials);
+    return bisect(0, 1, 0.95, [&](double p) { return beta_probability(k + 1, n - k, p); });
+}
+
+double proportion_lower_95(std::size_t hits, std::size_t trials) {
+    return 1 - proportion_upper_95(trials - std::min(hits, trials), trials);
+}
 
 Spread spread(std::span<const double> samples) {
     if (samples.empty())
