@@ -146,6 +146,24 @@ TEST_CASE("a read-only layer answers where the user layer has nothing") {
     CHECK(context.counters().assembled == 0);
 }
 
+TEST_CASE("a server without an assembler runs what another machine has stored") {
+    const TemporaryFolder folder;
+    {
+        Context context(simulator(Mode::tune, folder.path()));
+        tune_shortly(context);
+    }
+    ContextOptions options = simulator(Mode::must_hit, ":memory:");
+    options.comgr_library = "/nowhere/libamd_comgr.so";
+    options.cache_layers = {folder.path()};
+    Context context(options);
+    run(context);
+    CHECK(context.counters().hits == 1);
+    CHECK(context.counters().assembled == 0);
+    REQUIRE(context.layers().size() == 2);
+    CHECK(context.layers()[1].hits == 1);
+    CHECK_THROWS_AS(context.impl().services().assembler(), Error); // there is none indeed
+}
+
 TEST_CASE("mode must_hit turns a miss into an error that names the key") {
     const TemporaryFolder folder;
     Context context(simulator(Mode::must_hit, folder.path()));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A disk that loses power: a file system under SQLite (sqlite.org/vfs.html) that fails for good at its n-th
 // operation, and then says what a disk might hold. What was written and not synced is there, is not there, or
-// is there in part, sector by sector, in any combination.
+// is there in part, sector by sector, in any combination. Or it refuses some operations (no space, no quota, a
+// sector that cannot be written) and goes on.
 #pragma once
 
 #include <sqlite3.h>
@@ -21,16 +22,14 @@ class DyingDisk {
   public:
     /// Becomes SQLite's file system until destroyed. The operations counted are writes, truncations, syncs
     /// and deletions; number `last` fails, and everything after it.
-    explicit DyingDisk(std::uint64_t last) : last_(last) {
-        current() = this;
-        below_ = sqlite3_vfs_find(nullptr);
-        vfs_ = *below_;
-        vfs_.zName = "zyfa-dying-disk";
-        vfs_.szOsFile = static_cast<int>(sizeof(File)) + below_->szOsFile;
-        vfs_.xOpen = open;
-        vfs_.xDelete = remove;
-        sqlite3_vfs_register(&vfs_, 1);
+    explicit DyingDisk(std::uint64_t last) : DyingDisk(last, 0, SQLITE_OK) {}
+
+    /// Operation number `first` fails with `error`, and the `count - 1` after it; then the disk is as good as
+    /// before. What fails is not done.
+    static DyingDisk refusing(std::uint64_t first, std::uint64_t count, int error) {
+        return DyingDisk(first, count, error);
     }
+
     ~DyingDisk() {
         sqlite3_vfs_unregister(&vfs_);
         sqlite3_vfs_register(below_, 1);
@@ -40,7 +39,7 @@ class DyingDisk {
     DyingDisk& operator=(const DyingDisk&) = delete;
 
     std::uint64_t operations() const { return operations_; }
-    bool is_dead() const { return operations_ >= last_; }
+    bool is_dead() const { return count_ == 0 && operations_ >= last_; }
 
     /// One of the things that may be on the disk now: content by path, without files that SQLite shares in
     /// memory.
@@ -64,6 +63,18 @@ class DyingDisk {
     }
 
   private:
+    DyingDisk(std::uint64_t last, std::uint64_t count, int error)
+        : last_(last), count_(count), error_(error) {
+        current() = this;
+        below_ = sqlite3_vfs_find(nullptr);
+        vfs_ = *below_;
+        vfs_.zName = "zyfa-dying-disk";
+        vfs_.szOsFile = static_cast<int>(sizeof(File)) + below_->szOsFile;
+        vfs_.xOpen = open;
+        vfs_.xDelete = remove;
+        sqlite3_vfs_register(&vfs_, 1);
+    }
+
     static constexpr std::size_t sector = 512;
 
     struct Change {
@@ -117,12 +128,15 @@ class DyingDisk {
             }
     }
 
-    /// Counts an operation; false: the power is gone.
+    /// Counts an operation; false: the power is gone, or the operation is refused.
     bool lives() {
         if (!is_dead())
             ++operations_;
-        return !is_dead();
+        return !is_dead() && !refuses();
     }
+    bool refuses() const { return count_ > 0 && operations_ >= last_ && operations_ < last_ + count_; }
+    /// What a failed operation answers: `usual` without power.
+    int failure(int usual) const { return count_ > 0 ? error_ : usual; }
 
     static int open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out_flags) {
         DyingDisk& disk = *current();
@@ -143,7 +157,7 @@ class DyingDisk {
     static int remove(sqlite3_vfs*, const char* name, int sync_folder) {
         DyingDisk& disk = *current();
         if (!disk.lives())
-            return SQLITE_IOERR_DELETE;
+            return disk.failure(SQLITE_IOERR_DELETE);
         Tracked& tracked = disk.files_[name];
         if (sync_folder)
             tracked = {};
@@ -167,19 +181,19 @@ class DyingDisk {
             as_file(f)->tracked->pending.push_back(
                 {Change::write, static_cast<std::uint64_t>(offset), {data, data + bytes}});
             if (!current()->lives()) // the last write may have reached the disk, or half of it
-                return SQLITE_IOERR_WRITE;
+                return current()->failure(SQLITE_IOERR_WRITE);
             return as_file(f)->below()->pMethods->xWrite(as_file(f)->below(), from, bytes, offset);
         };
         m.xTruncate = [](sqlite3_file* f, sqlite3_int64 size) {
             as_file(f)->tracked->pending.push_back(
                 {Change::truncation, static_cast<std::uint64_t>(size), {}});
             if (!current()->lives())
-                return SQLITE_IOERR_TRUNCATE;
+                return current()->failure(SQLITE_IOERR_TRUNCATE);
             return as_file(f)->below()->pMethods->xTruncate(as_file(f)->below(), size);
         };
         m.xSync = [](sqlite3_file* f, int) {
             if (!current()->lives())
-                return SQLITE_IOERR_FSYNC;
+                return current()->failure(SQLITE_IOERR_FSYNC);
             Tracked& tracked = *as_file(f)->tracked;
             for (const Change& change : tracked.pending)
                 apply(tracked.durable, change);
@@ -223,7 +237,8 @@ class DyingDisk {
         return &m;
     }
 
-    const std::uint64_t last_;
+    const std::uint64_t last_, count_;
+    const int error_;
     std::uint64_t operations_ = 0;
     sqlite3_vfs* below_;
     sqlite3_vfs vfs_;

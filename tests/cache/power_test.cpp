@@ -115,3 +115,38 @@ TEST_CASE("the power goes at any operation: finished entries are kept, none is h
         MESSAGE(tally.points, " points over ", operations, " operations: ", tally.entries, " entries kept");
     }
 }
+
+TEST_CASE("a refused operation costs the entry in the making, whichever it is") {
+    int points = 0;
+    for (const bool on_network : {false, true}) {
+        const std::uint64_t operations = count_operations(on_network);
+        // No space or no quota; a sector that cannot be written: as SQLite's own file system reports them.
+        for (const int error : {SQLITE_FULL, SQLITE_IOERR_WRITE})
+            for (std::uint64_t first = 1; first <= operations; first += 2) {
+                CAPTURE(first);
+                CAPTURE(error);
+                CAPTURE(on_network);
+                const Folder folder;
+                Work work{on_network};
+                {
+                    auto disk = DyingDisk::refusing(first, 1 + first % 3, error);
+                    work.run(folder / "c");
+                }
+                Cache::Options options{folder / "c", {}};
+                options.on_network = on_network;
+                Cache cache(options);
+                for (const std::uint64_t n : work.finished)
+                    if (!work.removed.contains(n))
+                        CHECK_MESSAGE(has(cache, n), n);
+                for (std::uint64_t n = 0; n < 7; ++n)
+                    CHECK_FALSE(is_wrong(cache, n));
+                CHECK(cache.verify().at(0).damaged == 0);
+                publish(cache, 100);
+                CHECK(has(cache, 100));
+                CHECK(cache.statistics().at(0).layer == "user");
+                CHECK(cache.damaged() == 0);
+                ++points;
+            }
+    }
+    MESSAGE(points, " points");
+}
