@@ -6,6 +6,7 @@
 #include "sim/dispatch.hpp"
 #include "sim/fault.hpp"
 #include "sim/interpreter.hpp"
+#include "sim/sanitizer/sanitizer.hpp"
 #include "sim/timing/timed_run.hpp"
 
 #include <algorithm>
@@ -62,12 +63,13 @@ class Run {
   public:
     /// `spare`: storage of workgroups that have ended, kept from launch to launch.
     Run(const Dispatch& dispatch, const Memory& memory, const Launch& launch,
-        std::vector<std::unique_ptr<Workgroup>>& spare)
-        : dispatch_(dispatch), memory_(memory), spare_(spare), keep_events_(launch.keep_events),
+        std::vector<std::unique_ptr<Workgroup>>& spare, sanitizer::Session* session)
+        : dispatch_(dispatch), memory_(memory), spare_(spare), session_(session),
+          keep_events_(launch.keep_events),
           total_(std::uint64_t{dispatch.grid[0]} * dispatch.grid[1] * dispatch.grid[2]), costs_(total_) {
         resident_limit_ = std::uint64_t{dispatch.device.compute_units} * occupancy(dispatch);
         if (const std::uint64_t timed = std::min<std::uint64_t>(launch.timed_workgroups, total_);
-            timed != 0 && independent_workgroups(*dispatch.code))
+            timed != 0 && session == nullptr && independent_workgroups(*dispatch.code))
             timed_every_ = (total_ + timed - 1) / timed;
         if (const std::uint64_t seed = dispatch.device.seed; seed != 0) {
             order_.resize(total_);
@@ -82,10 +84,15 @@ class Run {
     void work() {
         auto thread = std::make_unique<ThreadContext>(memory_);
         thread->view.refresh();
+        std::optional<sanitizer::Sanitizer> watcher;
+        if (session_ != nullptr)
+            thread->observer = &watcher.emplace(*session_);
         while (std::unique_ptr<Workgroup> group = take()) {
             NoHooks hooks;
             try {
-                if (timed_every_ != 0 && group->index % timed_every_ == 0)
+                if (watcher)
+                    run_workgroup(*group, *thread, workgroup_quantum, *watcher);
+                else if (timed_every_ != 0 && group->index % timed_every_ == 0)
                     run_on_cycle_model(*group, *thread);
                 else
                     run_workgroup(*group, *thread, workgroup_quantum, hooks);
@@ -158,6 +165,8 @@ class Run {
                 start_workgroup(dispatch_, id, *group);
                 group->next_wave = first;
                 group->wave_quantum = quantum;
+                if (session_ != nullptr)
+                    session_->begin(*group);
                 return group;
             }
             if (!waiting_.empty()) {
@@ -186,6 +195,7 @@ class Run {
             std::copy(std::begin(wave.cycles), std::end(wave.cycles), std::begin(waves[n].cycles));
             instructions += wave.instructions;
         }
+        group->shadow.reset();
         const double cost = workgroup_cycles(waves, dispatch_.device.simds);
         const std::scoped_lock lock(mutex_);
         costs_[group->index] = cost;
@@ -230,12 +240,13 @@ class Run {
         if (error.lane >= 0)
             text += ", lane " + std::to_string(error.lane);
         text += "\n  " + error.detail;
-        return {error.kind, text};
+        return {error.kind, text, dispatch_.code->base() + at.pc};
     }
 
     const Dispatch& dispatch_;
     const Memory& memory_;
     std::vector<std::unique_ptr<Workgroup>>& spare_;
+    sanitizer::Session* const session_; ///< null: nothing watches
     const bool keep_events_;
     const std::uint64_t total_;
     std::uint64_t resident_limit_ = 0;
@@ -325,9 +336,12 @@ struct Engine::Impl {
     DeviceConfig config;
     std::mutex mutex; ///< one launch at a time
     std::vector<std::unique_ptr<Workgroup>> spare;
+    /// What the sanitizer asks of the code that ran last.
+    std::weak_ptr<CodeObject> traits_of;
+    std::shared_ptr<const std::vector<sanitizer::Traits>> traits;
 };
 
-Engine::Engine(Memory& memory, DeviceConfig config) : impl_(new Impl{memory, config, {}, {}}) {}
+Engine::Engine(Memory& memory, DeviceConfig config) : impl_(new Impl{memory, config, {}, {}, {}, {}}) {}
 Engine::~Engine() = default;
 const DeviceConfig& Engine::config() const noexcept {
     return impl_->config;
@@ -363,7 +377,16 @@ LaunchResult Engine::run(const Launch& launch) {
     write_packet(packet, d);
     write_queue(queue);
 
-    Run run(d, impl_->memory, launch, impl_->spare);
+    std::optional<sanitizer::Session> session;
+    if (launch.sanitize) {
+        if (impl_->traits == nullptr || impl_->traits_of.lock() != launch.code) {
+            impl_->traits = std::make_shared<const std::vector<sanitizer::Traits>>(
+                sanitizer::traits_of(d.code->instructions()));
+            impl_->traits_of = launch.code;
+        }
+        session.emplace(d, impl_->memory, impl_->traits);
+    }
+    Run run(d, impl_->memory, launch, impl_->spare, session ? &*session : nullptr);
     const unsigned wanted =
         d.device.threads != 0 ? d.device.threads : std::max(1u, std::thread::hardware_concurrency());
     const auto helpers = static_cast<unsigned>(std::min<std::uint64_t>(wanted, run.workgroups())) - 1;
@@ -378,6 +401,8 @@ LaunchResult Engine::run(const Launch& launch) {
         impl_->spare.resize(wanted);
 
     result.fault = run.fault();
+    if (session)
+        result.sanitizer = std::make_shared<const sanitizer::Report>(session->finish(result.fault));
     result.instructions = run.instructions();
     if (!result.fault) {
         result.timing = run.refine_costs();

@@ -17,6 +17,9 @@ namespace zyfa::sim {
 namespace timing {
 struct TimingReport;
 }
+namespace sanitizer {
+struct Report;
+}
 
 enum class AllocationKind : std::uint8_t { device, host_pinned, managed, code, kernarg };
 
@@ -45,6 +48,16 @@ class Memory {
     /// For reports: the nearest allocation, live or freed.
     const Allocation* nearest(std::uint64_t address) const;
     std::uint64_t used(int device) const;
+
+    /// From here on device allocations start as uninitialised, byte by byte (the sanitizer's shadow); those
+    /// that are there already count as written.
+    void track_initialisation();
+    /// Of a copy, fill or store that did not come from a kernel under the sanitizer.
+    void mark_initialised(std::uint64_t address, std::uint64_t size) noexcept;
+    /// As a copy moves the bytes: uninitialised ones stay so.
+    void copy_initialisation(std::uint64_t from, std::uint64_t to, std::uint64_t size) noexcept;
+    /// One bit per byte, set: never written. Null where nothing is tracked; bit `address % 8` of the byte.
+    std::uint8_t* uninitialised(std::uint64_t address) const noexcept;
 
   private:
     struct Impl;
@@ -109,12 +122,15 @@ struct Launch {
     /// sleeps are never timed this way: their workgroups may wait for each other.
     std::uint32_t timed_workgroups = 0;
     bool keep_events = false; ///< every instruction of the timed workgroups in time
+    /// Run under the sanitizer: LaunchResult::sanitizer says what it found. Excludes timed workgroups.
+    bool sanitize = false;
 };
 
 /// Why a launch stopped. The text holds kernel, PC, disassembly, wave and lane, and the allocation.
 struct Fault {
     std::string kind; ///< "unknown instruction", "global memory fault", "lds out of bounds", "hang", ...
     std::string text;
+    std::uint64_t pc = 0; ///< simulated address of the instruction at fault; 0: none
 };
 
 struct LaunchResult {
@@ -123,6 +139,7 @@ struct LaunchResult {
     double cycles = 0;              ///< modelled shader cycles of the whole launch
     double seconds = 0;             ///< cycles / clock
     std::vector<std::shared_ptr<const timing::TimingReport>> timing; ///< of the timed workgroups
+    std::shared_ptr<const sanitizer::Report> sanitizer;              ///< null without Launch::sanitize
 };
 
 class Engine {

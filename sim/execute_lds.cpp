@@ -4,6 +4,20 @@
 
 namespace zyfa::sim {
 
+/// Lane that swizzle mode `control` makes `lane` read (CDNA4 ISA, DS_SWIZZLE_B32).
+unsigned swizzle_source(std::uint32_t control, unsigned lane) {
+    const unsigned half = lane & 32, position = lane & 31;
+    if ((control & 0xe000) == 0xc000) { // rotate within groups: 0xC000 | direction << 10 | amount << 5 | mask
+        const unsigned mask = control & 31, amount = control >> 5 & 31;
+        const unsigned moved = (control >> 10 & 1) != 0 ? position - amount : position + amount;
+        return half | (position & mask) | (moved & ~mask & 31);
+    }
+    if ((control & 0x8000) != 0) // quad permutation
+        return (lane & ~3u) | (control >> (2 * (lane & 3)) & 3);
+    const unsigned and_mask = control & 31, or_mask = control >> 5 & 31, xor_mask = control >> 10 & 31;
+    return half | (((position & and_mask) | or_mask) ^ xor_mask);
+}
+
 namespace {
 
 using namespace access;
@@ -226,20 +240,6 @@ void permute(Wave& w, const Instruction& i) {
     for_each_lane(exec, [&](unsigned lane) { out[(address[lane] + i.imm) / 4 % lanes] = data[lane]; });
     u32* d = w.v + i.dst.value;
     for_each_lane(exec, [&](unsigned lane) { d[lane] = out[lane]; });
-}
-
-/// Lane that swizzle mode `control` makes `lane` read (CDNA4 ISA, DS_SWIZZLE_B32).
-unsigned swizzle_source(u32 control, unsigned lane) {
-    const unsigned half = lane & 32, position = lane & 31;
-    if ((control & 0xe000) == 0xc000) { // rotate within groups: 0xC000 | direction << 10 | amount << 5 | mask
-        const unsigned mask = control & 31, amount = control >> 5 & 31;
-        const unsigned moved = (control >> 10 & 1) != 0 ? position - amount : position + amount;
-        return half | (position & mask) | (moved & ~mask & 31);
-    }
-    if ((control & 0x8000) != 0) // quad permutation
-        return (lane & ~3u) | (control >> (2 * (lane & 3)) & 3);
-    const unsigned and_mask = control & 31, or_mask = control >> 5 & 31, xor_mask = control >> 10 & 31;
-    return half | (((position & and_mask) | or_mask) ^ xor_mask);
 }
 
 void swizzle(Wave& w, const Instruction& i) {

@@ -105,48 +105,6 @@ void finish_mask(Wave& w, const Instruction& i, const ValuCall& call) {
         w.set_exec(call.mask_out);
 }
 
-/// Lane that DPP control takes lane `lane`'s source from; -1: outside.
-int dpp_source(unsigned control, unsigned lane) {
-    const int row = static_cast<int>(lane & ~15u), position = static_cast<int>(lane & 15u);
-    const auto in_row = [&](int p) { return p >= 0 && p < 16 ? row + p : -1; };
-    if (control < 0x100)
-        return static_cast<int>((lane & ~3u) + (control >> (2 * (lane & 3)) & 3));
-    const int amount = static_cast<int>(control & 15);
-    switch (control & 0x1f0) {
-    case 0x100:
-        return in_row(position + amount); // row_shl
-    case 0x110:
-        return in_row(position - amount); // row_shr
-    case 0x120:
-        return row + ((position - amount) & 15); // row_ror
-    case 0x150:
-        return row + amount; // row_newbcast
-    default:
-        break;
-    }
-    const int l = static_cast<int>(lane);
-    switch (control) {
-    case 0x130:
-        return l + 1 < 64 ? l + 1 : -1; // wave_shl
-    case 0x134:
-        return (l + 1) & 63; // wave_rol
-    case 0x138:
-        return l - 1; // wave_shr
-    case 0x13c:
-        return (l - 1) & 63; // wave_ror
-    case 0x140:
-        return row + 15 - position; // row_mirror
-    case 0x141:
-        return l ^ 7; // row_half_mirror
-    case 0x142:
-        return row - 1; // row_bcast15: -1 in row 0
-    case 0x143:
-        return l >= 32 ? 31 : -1; // row_bcast31
-    default:
-        return -1;
-    }
-}
-
 /// One source as SDWA selects it: a byte, word or dword, zero- or sign-extended.
 const u32* sdwa_select(Wave& w, const Instruction& i, unsigned n, unsigned selector, bool sign_extend) {
     const Operand& o = i.src[n];
@@ -189,6 +147,47 @@ void sdwa_merge(u32* d, const u32* result, u64 exec, unsigned selector, unsigned
 }
 
 } // namespace
+
+int dpp_source(unsigned control, unsigned lane) {
+    const int row = static_cast<int>(lane & ~15u), position = static_cast<int>(lane & 15u);
+    const auto in_row = [&](int p) { return p >= 0 && p < 16 ? row + p : -1; };
+    if (control < 0x100)
+        return static_cast<int>((lane & ~3u) + (control >> (2 * (lane & 3)) & 3));
+    const int amount = static_cast<int>(control & 15);
+    switch (control & 0x1f0) {
+    case 0x100:
+        return in_row(position + amount); // row_shl
+    case 0x110:
+        return in_row(position - amount); // row_shr
+    case 0x120:
+        return row + ((position - amount) & 15); // row_ror
+    case 0x150:
+        return row + amount; // row_newbcast
+    default:
+        break;
+    }
+    const int l = static_cast<int>(lane);
+    switch (control) {
+    case 0x130:
+        return l + 1 < 64 ? l + 1 : -1; // wave_shl
+    case 0x134:
+        return (l + 1) & 63; // wave_rol
+    case 0x138:
+        return l - 1; // wave_shr
+    case 0x13c:
+        return (l - 1) & 63; // wave_ror
+    case 0x140:
+        return row + 15 - position; // row_mirror
+    case 0x141:
+        return l ^ 7; // row_half_mirror
+    case 0x142:
+        return row - 1; // row_bcast15: -1 in row 0
+    case 0x143:
+        return l >= 32 ? 31 : -1; // row_bcast31
+    default:
+        return -1;
+    }
+}
 
 void execute_valu_plain(Wave& w, const Instruction& i) {
     ValuCall call = prepare(w, i, w.exec());

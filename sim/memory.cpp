@@ -5,6 +5,7 @@
 #include "sim/memory_impl.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <sys/mman.h>
 
 namespace zyfa::sim {
@@ -17,6 +18,8 @@ constexpr std::uint64_t block_alignment = 64 * 1024;
 /// MI355X: 288 GB of HBM3E (paper Table I).
 constexpr std::uint64_t device_capacity = 288ull << 30;
 constexpr std::size_t freed_history = 4096;
+/// Larger allocations count as written: marking them would take longer than any kernel.
+constexpr std::uint64_t tracked_size_limit = 8ull << 30;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t alignment) {
     return (value + alignment - 1) / alignment * alignment;
@@ -44,6 +47,8 @@ Memory::Impl::Impl() {
 Memory::Impl::~Impl() {
     if (mapping != nullptr)
         munmap(mapping, mapping_size);
+    if (std::uint8_t* const shadow = uninitialised.load())
+        munmap(shadow, mapping_size / 8);
 }
 
 std::uint64_t Memory::Impl::place(std::uint64_t size) {
@@ -103,6 +108,9 @@ std::uint64_t Memory::allocate(std::uint64_t size, AllocationKind kind, int devi
     while (stale != impl_->freed.end() && stale->first < address + block)
         stale = impl_->freed.erase(stale);
     impl_->live.emplace(address, Record{{address, size, kind, device, ++impl_->serial, false}, block});
+    if (std::uint8_t* const shadow =
+            kind == AllocationKind::device && size <= tracked_size_limit ? uninitialised(address) : nullptr)
+        std::memset(shadow, 0xff, (size + 7) / 8); // blocks begin on whole bytes of the shadow
     return address;
 }
 
@@ -124,6 +132,8 @@ bool Memory::release(std::uint64_t address) {
     if (record.block != 0) {
         impl_->used[record.allocation.device] -= record.allocation.size;
         madvise(reinterpret_cast<void*>(address), record.block, MADV_DONTNEED);
+        if (std::uint8_t* const shadow = uninitialised(address))
+            std::memset(shadow, 0, (record.allocation.size + 7) / 8);
         impl_->give_back(address, record.block);
     }
     record.allocation.freed = true;
@@ -175,6 +185,51 @@ std::uint64_t Memory::used(int device) const {
     const std::shared_lock lock(impl_->mutex);
     const auto found = impl_->used.find(device);
     return found == impl_->used.end() ? 0 : found->second;
+}
+
+void Memory::track_initialisation() {
+    const std::unique_lock lock(impl_->mutex);
+    if (impl_->mapping == nullptr || impl_->uninitialised.load() != nullptr)
+        return;
+    void* const shadow = mmap(nullptr, impl_->mapping_size / 8, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (shadow == MAP_FAILED)
+        return;
+    madvise(shadow, impl_->mapping_size / 8, MADV_DONTDUMP);
+    impl_->uninitialised.store(static_cast<std::uint8_t*>(shadow));
+}
+
+std::uint8_t* Memory::uninitialised(std::uint64_t address) const noexcept {
+    std::uint8_t* const shadow = impl_->uninitialised.load(std::memory_order_acquire);
+    const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(impl_->mapping);
+    return shadow == nullptr || offset >= impl_->mapping_size ? nullptr : shadow + offset / 8;
+}
+
+void Memory::mark_initialised(std::uint64_t address, std::uint64_t size) noexcept {
+    if (uninitialised(address) == nullptr)
+        return;
+    for (; size != 0 && address % 8 != 0; ++address, --size)
+        *uninitialised(address) &= static_cast<std::uint8_t>(~(1u << address % 8));
+    if (size >= 8)
+        std::memset(uninitialised(address), 0, size / 8);
+    address += size / 8 * 8;
+    for (size %= 8; size != 0; ++address, --size)
+        *uninitialised(address) &= static_cast<std::uint8_t>(~(1u << address % 8));
+}
+
+void Memory::copy_initialisation(std::uint64_t from, std::uint64_t to, std::uint64_t size) noexcept {
+    if (uninitialised(to) == nullptr)
+        return;
+    mark_initialised(to, size);
+    for (std::uint64_t at = 0; at < size; ++at)
+        if (const std::uint8_t* const shadow = uninitialised(from + at)) {
+            if (*shadow == 0 && (from + at) % 8 == 0 && size - at >= 8)
+                at += 7;
+            else if ((*shadow >> (from + at) % 8 & 1) != 0)
+                *uninitialised(to + at) |= static_cast<std::uint8_t>(1u << (to + at) % 8);
+        } else {
+            return; // host memory counts as written
+        }
 }
 
 void MemoryView::refresh() noexcept {

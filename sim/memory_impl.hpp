@@ -33,6 +33,7 @@ struct Memory::Impl {
     std::atomic<std::uint64_t> generation{1}; ///< grows when a range stops being valid
     void* mapping = nullptr;
     std::uint64_t mapping_size = 0, begin = 0, end = 0, cursor = 0;
+    std::atomic<std::uint8_t*> uninitialised{nullptr}; ///< a bit per byte of the mapping, backed on demand
 };
 
 } // namespace zyfa::sim

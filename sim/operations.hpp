@@ -50,4 +50,9 @@ void execute_mov_b32(Wave& wave, const Instruction& i);
 void execute_matrix(Wave& wave, const Instruction& i);
 void execute_unknown(Wave& wave, const Instruction& i);
 
+/// Lane that DPP control takes lane `lane`'s source from; -1: outside.
+int dpp_source(unsigned control, unsigned lane);
+/// Lane that ds_swizzle_b32 with offset `control` makes `lane` read.
+unsigned swizzle_source(std::uint32_t control, unsigned lane);
+
 } // namespace zyfa::sim

@@ -15,6 +15,9 @@ namespace zyfa::sim {
 
 class CodeObjectImpl;
 struct Workgroup;
+namespace sanitizer {
+class GroupShadow;
+}
 
 inline constexpr unsigned lanes = 64;
 inline constexpr unsigned agpr_base = 256; ///< of the register file; fixed, whatever accum_offset says
@@ -109,6 +112,7 @@ struct Workgroup {
     unsigned at_barrier = 0, ended = 0;
     std::size_t next_wave = 0;
     std::uint64_t wave_quantum = 4096; ///< instructions of one wave before the next gets its turn
+    std::shared_ptr<sanitizer::GroupShadow> shadow; ///< while it runs under the sanitizer
 
     bool done() const noexcept { return ended == waves.size(); }
 };

@@ -45,6 +45,9 @@ std::optional<std::string> set_option(DeviceOptions& options, const std::string&
     else if (option == "events") {
         good = value == "0" || value == "1";
         changed.events = value == "1";
+    } else if (option == "sanitize") {
+        good = value == "0" || value == "1";
+        changed.sanitize = value == "1";
     } else if (option == "launch_overhead_us") {
         good = parse(value, number) && number >= 0;
         changed.launch_overhead = number * 1e-6;
@@ -53,7 +56,8 @@ std::optional<std::string> set_option(DeviceOptions& options, const std::string&
         (option == "name" ? changed.name : option == "driver" ? changed.driver : changed.firmware) = value;
     } else {
         return "unknown option; there are seed, clock_factor, threads, compute_units, xcds, memory, "
-               "launch_overhead_us, timed_workgroups, events, instruction_limit, name, driver, firmware";
+               "launch_overhead_us, timed_workgroups, events, sanitize, instruction_limit, name, driver, "
+               "firmware";
     }
     if (!good)
         return "value '" + value + "' is not accepted";
@@ -73,6 +77,8 @@ DeviceOptions Device::options() const {
 
 void Device::configure(const DeviceOptions& options) {
     std::lock_guard lock(Process::get().scheduler.mutex);
+    if (options.sanitize)
+        Process::get().memory.track_initialisation();
     if (options.seed != options_.seed)
         order_.seed(options.seed);
     options_ = options;

@@ -27,6 +27,7 @@ struct DeviceOptions {
     std::string driver = "sim", firmware = "sim"; ///< version strings, as a kernel driver would report them
     std::uint32_t timed_workgroups = 0; ///< run on the cycle model, per launch (Launch::timed_workgroups)
     bool events = false;                ///< keep every instruction of those, for a trace
+    bool sanitize = false;              ///< every launch under the sanitizer (sim/sanitizer)
     std::uint64_t instruction_limit = DeviceConfig{}.instruction_limit; ///< of a wave; beyond, it hangs
 };
 

@@ -120,6 +120,7 @@ struct Executor {
         launch.stack_size = device.stack_size;
         launch.timed_workgroups = options.timed_workgroups;
         launch.keep_events = options.events;
+        launch.sanitize = options.sanitize;
         const LaunchResult result = device.engine().run(launch);
         {
             std::lock_guard lock(Process::get().scheduler.mutex);
@@ -127,6 +128,8 @@ struct Executor {
                                   result.cycles, result.seconds,
                                   result.timing, result.timing.empty() ? nullptr : launch.code};
         }
+        if (result.sanitizer)
+            Process::get().sanitizer.add(*result.sanitizer);
         if (result.fault) {
             const std::string& kind = result.fault->kind;
             const bool address = kind.find("memory") != std::string::npos ||
@@ -152,11 +155,13 @@ struct Executor {
             place(copy.dst, extent(copy.width, copy.height, copy.depth, copy.dst_pitch, copy.dst_slice),
                   "a copy to", &to);
         for (std::uint64_t z = 0; z < copy.depth; ++z)
-            for (std::uint64_t y = 0; y < copy.height; ++y)
-                std::memmove(
-                    reinterpret_cast<void*>(copy.dst + z * copy.dst_slice + y * copy.dst_pitch),
-                    reinterpret_cast<const void*>(copy.src + z * copy.src_slice + y * copy.src_pitch),
-                    copy.width);
+            for (std::uint64_t y = 0; y < copy.height; ++y) {
+                const std::uint64_t to_row = copy.dst + z * copy.dst_slice + y * copy.dst_pitch,
+                                    from_row = copy.src + z * copy.src_slice + y * copy.src_pitch;
+                std::memmove(reinterpret_cast<void*>(to_row), reinterpret_cast<const void*>(from_row),
+                             copy.width);
+                Process::get().memory.copy_initialisation(from_row, to_row, copy.width);
+            }
         const double bytes = static_cast<double>(copy.width * copy.height * copy.depth);
         double seconds = device.options().launch_overhead;
         if (source == Place::device && target == Place::device)
@@ -181,6 +186,7 @@ struct Executor {
                                 static_cast<std::uint16_t>(fill.value));
                 else
                     std::fill_n(reinterpret_cast<std::uint32_t*>(address), fill.width, fill.value);
+                Process::get().memory.mark_initialised(address, row);
             }
         const double bytes = static_cast<double>(row * fill.height * fill.depth);
         return {device.options().launch_overhead + bytes / device_memory_rate, Cost::Unit::compute};
@@ -188,6 +194,7 @@ struct Executor {
 
     Cost operator()(const WriteValueOperation& write) const {
         place(write.address, write.bytes, "a value write", nullptr);
+        Process::get().memory.mark_initialised(write.address, write.bytes);
         if (write.bytes == 4)
             std::atomic_ref(*reinterpret_cast<std::uint32_t*>(write.address))
                 .store(static_cast<std::uint32_t>(write.value), std::memory_order_release);

@@ -127,3 +127,31 @@ ZYFA_HIP_API int zyfaSimLastLaunch(int ordinal, zyfaSimLaunch* launch) {
         return true;
     });
 }
+
+ZYFA_HIP_API const char* zyfaSimSanitizerReport(int json, int strict) {
+    std::string text;
+    const int failed = attempt([&] {
+        const SanitizerLog& log = Process::get().sanitizer;
+        if (log.launches() == 0)
+            return false;
+        text = json != 0 ? log.json(strict != 0) : log.text(strict != 0);
+        return true;
+    });
+    return failed ? nullptr : keep(std::move(text));
+}
+
+ZYFA_HIP_API uint64_t zyfaSimSanitizerErrors(int strict) {
+    uint64_t count = 0;
+    attempt([&] {
+        count = Process::get().sanitizer.errors(strict != 0);
+        return true;
+    });
+    return count;
+}
+
+ZYFA_HIP_API void zyfaSimSanitizerClear(void) {
+    attempt([] {
+        Process::get().sanitizer.clear();
+        return true;
+    });
+}

@@ -63,6 +63,7 @@ Process::Process() {
         process.scheduler.changed.notify_all();
         for (auto& device : process.devices_)
             device->join();
+        process.sanitizer.at_exit();
     });
 }
 
@@ -72,6 +73,12 @@ void Process::create_devices() {
     configured_.resize(static_cast<std::size_t>(count_));
     if (const char* text = std::getenv("ZYFA_SIM_OPTIONS"))
         apply_environment(configured_, text);
+    if (sanitizer.wanted())
+        for (DeviceOptions& options : configured_)
+            options.sanitize = true;
+    for (const DeviceOptions& options : configured_)
+        if (options.sanitize)
+            memory.track_initialisation();
     for (int i = 0; i < count_; ++i)
         devices_.push_back(std::make_unique<Device>(i, configured_[static_cast<std::size_t>(i)]));
     for (auto& device : devices_)

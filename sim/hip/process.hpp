@@ -13,6 +13,7 @@
 
 #include "sim/hip/api.hpp"
 #include "sim/hip/device.hpp"
+#include "sim/hip/sanitizer_log.hpp"
 #include "sim/hip/thread_state.hpp"
 
 namespace zyfa::sim::hip {
@@ -78,6 +79,7 @@ class Process {
     Handles<Function> functions;
     Handles<Graph> graphs;
     Handles<GraphExec> graph_execs;
+    SanitizerLog sanitizer;
 
     int device_count();
     Device& device(int ordinal); ///< throws Failure{hipErrorInvalidDevice}

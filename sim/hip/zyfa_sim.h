@@ -18,17 +18,27 @@ const char* zyfaSimVersion(void);
  * environment variable ZYFA_SIM_DEVICES does the same. */
 int zyfaSimSetDeviceCount(int count);
 
+/* clang-format off: a table */
 /* Sets an option of a device from text; it holds from the next launch on. Returns null, or what is wrong
- * (valid until the thread's next call). Options: seed                order of streams, workgroups and waves;
- * 0 (default) is the order of enqueueing clock_factor        of the peak shader clock, 2.4 GHz threads host
- * threads of the engine; 0 (default): all compute_units xcds  256 and 8 by default memory nominal bytes
+ * (valid until the thread's next call). Options:
+ *   seed                order of streams, workgroups and waves, and under the sanitizer the landing of memory;
+ *                       0 (default) is the order of enqueueing
+ *   clock_factor        of the peak shader clock, 2.4 GHz
+ *   threads             host threads of the engine; 0 (default): all
+ *   compute_units xcds  256 and 8 by default
+ *   memory              nominal bytes
  *   launch_overhead_us  fixed part of a kernel's simulated time
  *   timed_workgroups    how many workgroups of a launch run on the cycle model, 0 (default) to all; the
- * others' time is scaled by theirs. Slower, and closer. events              1: keep every instruction of
- * those, for zyfaSimLastTrace instruction_limit   instructions of a wave after which a kernel is taken to
- * hang name                marketing name driver, firmware    version strings The environment variable ZYFA_SIM_OPTIONS takes a comma-separated
- * list of option=value, each for all devices or, as N.option=value, for device N. ZYFA_SIM_HIP_VERSION sets
- * the version that HIP reports, as HIP_VERSION is coded. */
+ *                       others' time is scaled by theirs. Slower, and closer.
+ *   events              1: keep every instruction of those, for zyfaSimLastTrace
+ *   sanitize            1: run every launch under the sanitizer
+ *   instruction_limit   instructions of a wave after which a kernel is taken to hang
+ *   name                marketing name
+ *   driver, firmware    version strings
+ * The environment variable ZYFA_SIM_OPTIONS takes a comma-separated list of option=value, each for all devices
+ * or, as N.option=value, for device N. ZYFA_SIM_HIP_VERSION sets the version that HIP reports, as HIP_VERSION
+ * is coded. */
+/* clang-format on */
 const char* zyfaSimSetDevice(int device, const char* option, const char* value);
 
 /* Text of a device's option "name", "driver" or "firmware"; null for another one or another device. Valid
@@ -59,6 +69,14 @@ const char* zyfaSimLastTiming(int device, int instructions);
 /* Trace of the last kernel's first timed workgroup in the JSON form that Perfetto reads; needs the option
  * events. Null if none was timed. Valid until the thread's next call. */
 const char* zyfaSimLastTrace(int device);
+
+/* What the sanitizer has found in this process's launches since the last clear: text that ends in "ERROR
+ * SUMMARY: n", or JSON. `strict`: notes count as errors. Null if no launch ran under it (device option
+ * sanitize=1, or ZYFA_SANITIZE=1 in the environment). Valid until the thread's next call. */
+const char* zyfaSimSanitizerReport(int json, int strict);
+/* The number of errors in that report. */
+uint64_t zyfaSimSanitizerErrors(int strict);
+void zyfaSimSanitizerClear(void);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that clang compiled for gfx950, at every optimisation level, against the same code on the host.
+#include "sim/sanitizer/report.hpp"
 #include "tests/sim/engine_fixture.hpp"
 
 #include <algorithm>
@@ -124,6 +125,9 @@ struct Corpus {
     }
 };
 
+/// Whether launches run under the sanitizer and must be clean.
+bool watched = false;
+
 LaunchResult launch(Engine& engine, const std::shared_ptr<CodeObject>& code, const std::string& name,
                     std::uint32_t groups, const std::uint32_t* in, std::uint32_t* out) {
     const std::uint64_t arguments[2] = {reinterpret_cast<std::uint64_t>(in),
@@ -135,7 +139,11 @@ LaunchResult launch(Engine& engine, const std::shared_ptr<CodeObject>& code, con
     l.grid = {groups, 1, 1};
     l.block = {256, 1, 1};
     l.kernarg = std::as_bytes(std::span(arguments));
-    return engine.run(l);
+    l.sanitize = watched;
+    LaunchResult result = engine.run(l);
+    if (watched)
+        CHECK_MESSAGE(result.sanitizer->findings.empty(), sanitizer::to_text({&*result.sanitizer, 1}, true));
+    return result;
 }
 
 void check_against_host(Corpus& corpus, Machine& machine, const std::shared_ptr<CodeObject>& code) {
@@ -245,7 +253,7 @@ void check_cooperation(Corpus& corpus, Machine& machine, const std::shared_ptr<C
 
 } // namespace
 
-TEST_CASE("engine: compiled kernels give the host's results at every optimisation level") {
+static void check_corpus() {
     if (!have_clang()) {
         MESSAGE("skipped: clang++-22 is not installed");
         return;
@@ -255,10 +263,21 @@ TEST_CASE("engine: compiled kernels give the host's results at every optimisatio
     for (const char* const level : {"-O0", "-O1", "-O2", "-O3"}) {
         CAPTURE(std::string(level));
         Machine machine;
+        machine.memory().track_initialisation();
         const std::vector<std::byte> elf = corpus.device(level);
         REQUIRE(!elf.empty());
         const auto code = CodeObject::load(machine.memory(), elf, 0);
         check_against_host(corpus, machine, code);
         check_cooperation(corpus, machine, code);
     }
+}
+
+TEST_CASE("sanitizer: compiled kernels are clean at every optimisation level") {
+    watched = true;
+    check_corpus();
+    watched = false;
+}
+
+TEST_CASE("engine: compiled kernels give the host's results at every optimisation level") {
+    check_corpus();
 }

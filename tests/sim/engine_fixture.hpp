@@ -72,6 +72,7 @@ class Machine {
             reinterpret_cast<T*>(memory_.allocate(count * sizeof(T), AllocationKind::device, 0));
         for (std::size_t n = 0; n < count; ++n)
             data[n] = fill;
+        memory_.mark_initialised(reinterpret_cast<std::uint64_t>(data), count * sizeof(T));
         return data;
     }
 
@@ -83,6 +84,12 @@ class Machine {
         return CodeObject::load(memory_, elf, 0);
     }
     void use(std::shared_ptr<CodeObject> code) { code_ = std::move(code); }
+
+    /// Of the launches from here on: under the sanitizer.
+    void sanitize() {
+        memory_.track_initialisation();
+        sanitize_ = true;
+    }
 
     /// Runs kernel k with the arguments packed one after another (each of 4 or 8 bytes, naturally aligned).
     template <class... Arguments>
@@ -96,6 +103,7 @@ class Machine {
         launch.grid = grid;
         launch.block = block;
         launch.kernarg = packed;
+        launch.sanitize = sanitize_;
         return engine_.run(launch);
     }
 
@@ -115,6 +123,7 @@ class Machine {
     Memory memory_;
     Engine engine_;
     std::shared_ptr<CodeObject> code_;
+    bool sanitize_ = false;
 };
 
 } // namespace zyfa::sim::test

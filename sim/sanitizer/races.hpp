@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who touched which dword since the last barrier (LDS) or since the launch began (global memory).
+#pragma once
+
+#include "sim/sanitizer/pending.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+
+namespace zyfa::sim::sanitizer {
+
+/// Index of an instruction in its code object.
+using SiteIndex = std::uint32_t;
+inline constexpr SiteIndex no_site = ~0u;
+
+/// A dword of LDS. Epochs count barriers from 1; an access is ordered before those of later epochs.
+struct LdsCell {
+    std::uint32_t write_epoch = 0, read_epoch = 0;
+    SiteIndex write_site = no_site, read_site = no_site;
+    std::uint16_t read_waves = 0;
+    std::uint8_t write_wave = 0, read_wave = 0;
+    std::uint8_t write_bytes = 0, read_bytes = 0; ///< of the four
+    std::uint8_t valid = 0;                       ///< bytes ever written
+    bool write_atomic = false, write_late = false, read_late = false;
+    bool in_flight = false; ///< an LDS-DMA that its own wave has not waited for
+};
+
+/// A dword of global memory during one launch.
+struct GlobalCell {
+    static constexpr std::uint64_t several = ~0ull;
+    std::uint64_t writer = 0, reader = 0; ///< workgroup + 1; 0: none
+    std::uint32_t write_epoch = 0, read_epoch = 0;
+    SiteIndex write_site = no_site, read_site = no_site;
+    std::uint32_t write_tick = 0, read_tick = 0;
+    std::uint16_t read_waves = 0; ///< of the workgroup that read last, in read_epoch
+    std::uint8_t write_wave = 0, write_bytes = 0, read_bytes = 0;
+    bool write_atomic = false;
+};
+
+/// Cells of global memory by page, up to a bounded number of pages. Thread-safe.
+class GlobalRaces {
+  public:
+    static constexpr unsigned page_bytes = 4096;
+    struct Page {
+        std::mutex mutex;
+        GlobalCell cells[page_bytes / 4];
+    };
+    /// Null beyond the bound.
+    Page* page(std::uint64_t address);
+    bool limited() const noexcept { return limited_.load(std::memory_order_relaxed); }
+
+  private:
+    static constexpr std::size_t page_limit = 12288; ///< 48 MiB watched, about 0.8 GiB of cells
+    std::mutex mutex_;
+    std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
+    std::atomic<bool> limited_{false};
+};
+
+} // namespace zyfa::sim::sanitizer

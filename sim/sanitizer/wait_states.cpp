@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules, from LLVM 22's GCNHazardRecognizer for gfx950 and the CDNA3 and CDNA4 ISA manuals' tables of
+// manually inserted wait states. What shipped code does was counted in AITER's 196 gfx950 attention and GEMM
+// kernels: a rule that these break counts as a note up to the distance they keep.
+#include "sim/sanitizer/wait_states.hpp"
+
+#include "sim/wave.hpp"
+
+#include <algorithm>
+
+namespace zyfa::sim::sanitizer {
+
+namespace {
+
+constexpr const char* llvm = "LLVM 22 GCNHazardRecognizer, gfx950";
+
+bool overlap(std::span<const Use> a, std::span<const Use> b) {
+    for (const Use& x : a)
+        for (const Use& y : b)
+            if (x.overlaps(y))
+                return true;
+    return false;
+}
+
+Requirement strictly(unsigned states) {
+    return {states, states};
+}
+
+// --- Matrix instructions
+
+/// Until all of D can be read: 5, 8, 12, 20 for 2, 4, 8, 16 passes (XDL; LLVM, gfx950), passes + 2 for the
+/// FP32 forms; FP64: GCNHazardRecognizer's DMFMA constants.
+unsigned whole_result(const Traits& p) {
+    if (p.is(trait::double_matrix))
+        return p.passes >= 16 ? 19 : 6;
+    if (!p.is(trait::xdl))
+        return p.passes + 2u;
+    return p.passes == 2 ? 5 : p.passes + 4u;
+}
+
+/// Registers of D become valid one after another: no shipped kernel reads D[2n] sooner than passes + 1 + n
+/// (AITER; the paper's Section III-A has the last of 16 at 20).
+Requirement result_of(const Traits& p, std::span<const Use> uses) {
+    const Use& d = p.writes[0];
+    unsigned last = 0;
+    bool any = false;
+    for (const Use& u : uses)
+        if (u.overlaps(d)) {
+            any = true;
+            last = std::max(last, std::min(u.first + u.count, d.first + d.count) - 1u - d.first);
+        }
+    if (!any)
+        return {};
+    const unsigned whole = whole_result(p);
+    if (!p.is(trait::xdl) || p.is(trait::sparse))
+        return strictly(whole);
+    return {whole, std::min(whole, p.passes + 1u + last / 2)};
+}
+
+Requirement matrix_result_read(const Traits& p, const Traits& c) {
+    if (!p.is(trait::matrix) || !c.is(trait::valu | trait::memory))
+        return {};
+    return result_of(p, c.read());
+}
+
+Requirement matrix_result_overwritten(const Traits& p, const Traits& c) {
+    if (!p.is(trait::matrix))
+        return {};
+    if (c.is(trait::valu))
+        return result_of(p, c.written());
+    if (c.is(trait::memory)) { // a load: its own latency is longer
+        const Requirement r = result_of(p, c.written());
+        return {r.documented, 0};
+    }
+    return {};
+}
+
+Requirement matrix_result_to_operand(const Traits& p, const Traits& c) {
+    if (!p.is(trait::matrix) || !c.is(trait::matrix))
+        return {};
+    Requirement most;
+    for (const Use& u : c.read())
+        if (u.role == Role::matrix_a) {
+            const Requirement r = result_of(p, {&u, 1});
+            most = {std::max(most.documented, r.documented), std::max(most.tolerated, r.tolerated)};
+        }
+    return most;
+}
+
+Requirement matrix_result_to_accumulator(const Traits& p, const Traits& c) {
+    if (!p.is(trait::matrix) || !c.is(trait::matrix))
+        return {};
+    const Use& d = p.writes[0];
+    for (const Use& u : c.read()) {
+        if (u.role != Role::matrix_c || !u.overlaps(d))
+            continue;
+        if (u.first == d.first && u.count == d.count) // forwarded, or in the order of the pipe
+            return p.passes == 2 && p.is(trait::xdl) ? strictly(2) : Requirement{};
+        if (p.is(trait::double_matrix))
+            return strictly(p.passes >= 16 ? 17 : 4);
+        return strictly(p.is(trait::xdl) ? p.passes + 2u : p.passes);
+    }
+    return {};
+}
+
+Requirement matrix_accumulator_overwritten(const Traits& p, const Traits& c) {
+    if (!p.is(trait::matrix) || !p.is(trait::xdl) || p.is(trait::sparse) ||
+        !c.is(trait::valu | trait::memory))
+        return {};
+    for (const Use& u : p.read())
+        if (u.role == Role::matrix_c && overlap({&u, 1}, c.written())) {
+            const unsigned states = p.passes - 1u;
+            return {states, c.is(trait::valu) ? states : 0};
+        }
+    return {};
+}
+
+// --- Vector results
+
+Requirement vector_to_matrix(const Traits& p, const Traits& c) {
+    // Shipped code has 0 for A and B (36 places) and 1 for C (60 places).
+    if (!p.is(trait::valu) || !c.is(trait::matrix) || !overlap(p.written(), c.read()))
+        return {};
+    return {2, 0};
+}
+
+Requirement transcendental_result(const Traits& p, const Traits& c) {
+    if (!p.is(trait::trans) || !c.is(trait::valu) || c.is(trait::trans) || !overlap(p.written(), c.read()))
+        return {};
+    return strictly(1);
+}
+
+Requirement partial_result(const Traits& p, const Traits& c) {
+    if (!p.is(trait::partial_write) || !c.is(trait::valu))
+        return {};
+    const std::span<const Use> d{p.writes, 1};
+    return overlap(d, c.read()) || overlap(d, c.written()) ? strictly(1) : Requirement{};
+}
+
+Requirement vector_to_permlane(const Traits& p, const Traits& c) {
+    // Shipped code has 1 in 36 places.
+    if (!p.is(trait::valu) || !c.is(trait::permlane_swap) || !overlap(p.written(), c.read()))
+        return {};
+    return {2, 1};
+}
+
+Requirement vector_to_lane_read(const Traits& p, const Traits& c) {
+    if (!p.is(trait::valu) || !c.is(trait::lane_read))
+        return {};
+    for (const Use& u : c.read())
+        if (u.vector() && overlap({&u, 1}, p.written()))
+            return strictly(1);
+    return {};
+}
+
+Requirement vector_to_dpp(const Traits& p, const Traits& c) {
+    if (!c.is(trait::dpp))
+        return {};
+    if (p.is(trait::valu_exec))
+        return strictly(5);
+    if (!p.is(trait::valu))
+        return {};
+    // Source 0 comes from other lanes; the old destination is read where lanes are masked.
+    for (const Use& u : c.read())
+        if (u.vector() && (u.first == c.reads[0].first || u.role == Role::old) &&
+            overlap({&u, 1}, p.written()))
+            return strictly(2);
+    return {};
+}
+
+Requirement dot_result(const Traits& p, const Traits& c) {
+    if (!p.is(trait::dot) || !c.is(trait::valu) || p.instruction->valu == c.instruction->valu)
+        return {};
+    return overlap(p.written(), c.read()) || overlap(p.written(), c.written()) ? strictly(3) : Requirement{};
+}
+
+Requirement exec_by_compare(const Traits& p, const Traits& c) {
+    return p.is(trait::valu_exec) &&
+                   c.is(trait::matrix | trait::permlane_swap | trait::lane_read | trait::lane_write)
+               ? strictly(4)
+               : Requirement{};
+}
+
+// --- Scalar registers written by vector instructions
+
+bool scalar_overlap(const Traits& p, const Use& u) {
+    if (u.vector() || u.first == scc_unit)
+        return false;
+    for (const Use& w : p.written())
+        if (!w.vector() && w.overlaps(u))
+            return true;
+    return false;
+}
+
+Requirement scalar_to_vector(const Traits& p, const Traits& c) {
+    if (!p.is(trait::writes_sgpr_valu) || !c.is(trait::valu))
+        return {};
+    Requirement most;
+    for (const Use& u : c.read()) {
+        if (!scalar_overlap(p, u))
+            continue;
+        // As mask or carry: evidently interlocked, 15346 places of shipped code have none. As a constant:
+        // never fewer.
+        const Requirement r = u.role == Role::mask ? Requirement{2, 0} : strictly(2);
+        most = {std::max(most.documented, r.documented), std::max(most.tolerated, r.tolerated)};
+    }
+    return most;
+}
+
+Requirement scalar_to_memory(const Traits& p, const Traits& c) {
+    if (!p.is(trait::writes_sgpr_valu) || !c.is(trait::vmem))
+        return {};
+    for (const Use& u : c.read())
+        if (scalar_overlap(p, u))
+            return strictly(5);
+    return {};
+}
+
+Requirement scalar_to_lane_select(const Traits& p, const Traits& c) {
+    if (!p.is(trait::writes_sgpr_valu))
+        return {};
+    for (const Use& u : c.read())
+        if (u.role == Role::lane_select && scalar_overlap(p, u))
+            return strictly(4);
+    return {};
+}
+
+Requirement vcc_to_div_fmas(const Traits& p, const Traits& c) {
+    if (!p.is(trait::writes_sgpr_valu) || !c.is(trait::div_fmas))
+        return {};
+    const Use vcc{sgpr_unit + scalar_code::vcc, 2, Role::mask};
+    return scalar_overlap(p, vcc) ? strictly(4) : Requirement{};
+}
+
+// --- Scalar instructions
+
+Requirement m0_written(const Traits& p, const Traits& c) {
+    if (!p.is(trait::salu))
+        return {};
+    const Use m0{sgpr_unit + scalar_code::m0, 1, Role::operand};
+    if (!overlap(p.written(), {&m0, 1}))
+        return {};
+    if (c.is(trait::movrel))
+        return strictly(1);
+    // LDS-DMA and s_sendmsg: shipped code has 0 in 6904 places.
+    return c.is(trait::lds_dma | trait::sendmsg) ? Requirement{1, 0} : Requirement{};
+}
+
+Requirement hardware_register_written(const Traits& p, const Traits& c) {
+    return p.is(trait::setreg) && c.is(trait::setreg | trait::getreg) &&
+                   p.hardware_register == c.hardware_register
+               ? strictly(2)
+               : Requirement{};
+}
+
+Requirement store_data_overwritten(const Traits& p, const Traits& c) {
+    if (!p.is(trait::wide_store) || !c.is(trait::valu))
+        return {};
+    for (const Use& u : p.read())
+        if (u.role == Role::data && overlap({&u, 1}, c.written()))
+            return strictly(2);
+    return {};
+}
+
+constexpr std::array rules{
+    WaitRule{"matrix result read too early", "LLVM 22 GCNHazardRecognizer; no interlock: paper Section III-A",
+             matrix_result_read},
+    WaitRule{"matrix result overwritten too early", llvm, matrix_result_overwritten},
+    WaitRule{"matrix result too early in another matrix instruction's A or B", llvm,
+             matrix_result_to_operand},
+    WaitRule{"matrix result too early in an overlapping accumulator", llvm, matrix_result_to_accumulator},
+    WaitRule{"matrix accumulator overwritten before it is read", llvm, matrix_accumulator_overwritten},
+    WaitRule{"vector result too early in a matrix instruction", llvm, vector_to_matrix},
+    WaitRule{"transcendental result read too early", llvm, transcendental_result},
+    WaitRule{"partly written register used too early", llvm, partial_result},
+    WaitRule{"vector result too early in v_permlane*_swap", llvm, vector_to_permlane},
+    WaitRule{"vector result too early in v_readlane or v_readfirstlane", llvm, vector_to_lane_read},
+    WaitRule{"vector result or EXEC too early in DPP", llvm, vector_to_dpp},
+    WaitRule{"dot product result used too early", llvm, dot_result},
+    WaitRule{"EXEC written by v_cmpx used too early", llvm, exec_by_compare},
+    WaitRule{"scalar result of a vector instruction too early in a vector instruction", llvm,
+             scalar_to_vector},
+    WaitRule{"scalar result of a vector instruction too early in a memory instruction", llvm,
+             scalar_to_memory},
+    WaitRule{"scalar result of a vector instruction too early as lane select", llvm, scalar_to_lane_select},
+    WaitRule{"VCC too early in v_div_fmas", llvm, vcc_to_div_fmas},
+    WaitRule{"M0 used too early", llvm, m0_written},
+    WaitRule{"hardware register used too early after s_setreg", llvm, hardware_register_written},
+    WaitRule{"store data overwritten too early", llvm, store_data_overwritten},
+};
+
+} // namespace
+
+std::span<const WaitRule> wait_rules() {
+    return rules;
+}
+std::span<const WaitRule> matrix_rules() {
+    return std::span(rules).first(5);
+}
+std::span<const WaitRule> other_rules() {
+    return std::span(rules).subspan(5);
+}
+
+bool touches(const Traits& matrix, const Traits& other) noexcept {
+    const auto meets = [&](const Use& u) {
+        return overlap({&u, 1}, other.read()) || overlap({&u, 1}, other.written());
+    };
+    if (meets(matrix.writes[0]))
+        return true;
+    for (const Use& u : matrix.read())
+        if (u.role == Role::matrix_c && meets(u))
+            return true;
+    return false;
+}
+
+void WaitWindow::settle(const Traits& next) noexcept {
+    issue_ = free_;
+    const InstructionClass kind = next.instruction->kind;
+    if (kind == InstructionClass::matrix || kind == InstructionClass::packed_fp32)
+        issue_ = std::max(issue_, matrix_free_);
+    if (next.is(trait::valu))
+        issue_ = std::max(issue_, vector_free_);
+}
+
+void WaitWindow::push(const Traits& next) noexcept {
+    Ring* ring = nullptr;
+    if (next.is(trait::matrix)) {
+        ring = &matrix_;
+        matrix_free_ = issue_ + next.passes;
+    } else if (next.is(trait::valu | trait::wide_store | trait::setreg) ||
+               (next.is(trait::salu) && next.write_count != 0)) {
+        ring = &recent_;
+    }
+    if (next.is(trait::valu))
+        vector_free_ = issue_ + std::max(1, next.instruction->cycles / 4);
+    if (ring != nullptr)
+        ring->entries[ring->next++ % ring->entries.size()] = {&next, counted_, issue_};
+    counted_ += next.wait_states;
+    free_ = issue_ + next.wait_states;
+}
+
+} // namespace zyfa::sim::sanitizer
