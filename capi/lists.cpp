@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a context knows: counters, cache layers, devices.
-#include "attention/context_impl.hpp"
 #include "capi/context.hpp"
 #include "capi/status.hpp"
 
 struct zyfa_layers {
-    std::vector<zyfa::cache::Statistics> layers;
+    std::vector<zyfa::LayerSummary> layers;
 };
 struct zyfa_devices {
     std::vector<zyfa::DeviceSummary> devices;
@@ -34,10 +33,8 @@ zyfa_status zyfa_context_counters(zyfa_context* context, zyfa_counters* counters
 }
 
 zyfa_status zyfa_context_layers(zyfa_context* context, zyfa_layers** layers) {
-    return capi::guarded([&] {
-        capi::required(layers, "layers") =
-            new zyfa_layers{capi::context_of(context).impl().services().cache().statistics()};
-    });
+    return capi::guarded(
+        [&] { capi::required(layers, "layers") = new zyfa_layers{capi::context_of(context).layers()}; });
 }
 
 size_t zyfa_layers_count(const zyfa_layers* layers) {
@@ -48,8 +45,8 @@ zyfa_status zyfa_layers_get(const zyfa_layers* layers, size_t index, zyfa_layer*
     return capi::guarded([&] {
         const auto& l = at(capi::required(layers, "layers").layers, index);
         zyfa_layer& out = capi::sized(layer, "layer");
-        out = {sizeof out, l.layer.c_str(), l.path.c_str(), l.note.c_str(), l.writable ? 1 : 0,
-               0,          l.winners,       l.binaries,     l.measurements, l.quarantined,
+        out = {sizeof out, l.name.c_str(), l.path.c_str(), l.note.c_str(), l.writable ? 1 : 0,
+               0,          l.winners,      l.binaries,     l.measurements, l.quarantined,
                l.bytes,    l.hits};
     });
 }

@@ -4,7 +4,7 @@
 file(RELATIVE_PATH ZYFA_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 string(REGEX REPLACE "/$" "" ZYFA_PC_PREFIX "${ZYFA_PC_PREFIX}")
 configure_file(${CMAKE_CURRENT_LIST_DIR}/zyfa.pc.in ${CMAKE_BINARY_DIR}/zyfa.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/zyfa.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${CMAKE_BINARY_DIR}/zyfa.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
 
 set(CPACK_PACKAGE_NAME zyfa)
 set(CPACK_PACKAGE_VENDOR "The zyfa authors")

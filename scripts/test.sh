@@ -5,4 +5,5 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 "$root/scripts/build.sh"
+"$root/scripts/python-env.sh" "$root/build/python-env"
 ctest --test-dir "$root/build" --output-on-failure -j "$(nproc)" "$@"

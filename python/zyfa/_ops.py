@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operators torch.ops.zyfa.*: schema, kernels for CPU (simulator) and ROCm tensors, fake kernels.
+
+Tensors are [batch, sequence, heads, head_dim] through any strides that the library takes. There is no backward: a
+call that would need one is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import torch
+
+from . import _core, _device
+from ._errors import InvalidArgument, Unsupported
+
+Tensor = torch.Tensor
+
+# As zyfa::DType counts. e4m3fnuz is there so that the library can refuse it by name.
+_DTYPES = {torch.bfloat16: 0, torch.float8_e4m3fn: 1}
+if hasattr(torch, "float8_e4m3fnuz"):
+    _DTYPES[torch.float8_e4m3fnuz] = 2
+
+_SCALES = (
+    "float? softmax_scale, bool causal, float? q_descale, float? k_descale, float? v_descale, "
+    "Tensor? q_descale_tensor, Tensor? k_descale_tensor, Tensor? v_descale_tensor"
+)
+_SCHEMAS = {
+    "attention": f"(Tensor q, Tensor k, Tensor v, {_SCALES}) -> Tensor",
+    "attention_lse": f"(Tensor q, Tensor k, Tensor v, {_SCALES}) -> (Tensor, Tensor)",
+    "attention_out": f"(Tensor q, Tensor k, Tensor v, Tensor(a!) out, Tensor(b!)? lse, {_SCALES}) -> ()",
+}
+
+
+def dtype_code(tensor: Tensor, name: str) -> int:
+    code = _DTYPES.get(tensor.dtype)
+    if code is None:
+        raise Unsupported(
+            f"{name}.dtype is {tensor.dtype}; accepted: torch.bfloat16, torch.float8_e4m3fn", f"{name}.dtype"
+        )
+    return code
+
+
+def empty_output(q: Tensor, v: Tensor, device: Optional[str] = None) -> Tensor:
+    """Memory for O: BF16, with q's strides where they fit."""
+    if q.dim() == 4 and v.dim() == 4 and q.shape[3] != v.shape[3]:
+        return q.new_empty((*q.shape[:3], v.shape[3]), dtype=torch.bfloat16, device=device)
+    return torch.empty_like(q, dtype=torch.bfloat16, device=device)
+
+
+def empty_lse(q: Tensor) -> Tensor:
+    """Memory for the log-sum-exp: FP32 [batch, heads, sequence]."""
+    return q.new_empty((q.shape[0], q.shape[2], q.shape[1]), dtype=torch.float32)
+
+
+def refuse_gradients(q: Tensor, k: Tensor, v: Tensor) -> None:
+    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+        name = "q" if q.requires_grad else "k" if k.requires_grad else "v"
+        raise Unsupported(
+            f"{name} requires a gradient, and zyfa has no backward; accepted: calls under torch.no_grad() or "
+            "torch.inference_mode(), or detached tensors",
+            name,
+        )
+
+
+def _entry(name: str, descale: Tensor) -> float:
+    """The one value of a descale tensor. Waits for the tensor's device."""
+    if descale.is_cuda and torch.cuda.is_current_stream_capturing():
+        raise InvalidArgument(
+            f"{name} is a GPU tensor, which cannot be read while its stream captures; accepted: a Python float", name
+        )
+    values = descale.detach().reshape(-1).to("cpu", torch.float32)
+    if values.numel() == 0:
+        raise InvalidArgument(f"{name} is an empty tensor; accepted: one value, or (batch, heads_kv) equal values", name)
+    if values.numel() > 1 and not bool((values == values[0]).all()):
+        raise Unsupported(
+            f"{name} has entries that differ, {float(values.min()):g} to {float(values.max()):g}; accepted: one "
+            "descale per tensor, as a float or a tensor of equal entries",
+            name,
+        )
+    return float(values[0])
+
+
+def _run(simulated, device, stream, q, k, v, out, lse, scale, causal, qd, kd, vd, qd_t, kd_t, vd_t) -> None:
+    refuse_gradients(q, k, v)
+    if qd_t is not None:
+        qd = _entry("q_descale", qd_t)
+    if kd_t is not None:
+        kd = _entry("k_descale", kd_t)
+    if vd_t is not None:
+        vd = _entry("v_descale", vd_t)
+    dtypes = _DTYPES
+    try:
+        q_dtype, k_dtype, v_dtype = dtypes[q.dtype], dtypes[k.dtype], dtypes[v.dtype]
+        o_dtype = 0 if out.dtype is torch.bfloat16 else 3
+    except KeyError:
+        q_dtype, k_dtype, v_dtype = dtype_code(q, "q"), dtype_code(k, "k"), dtype_code(v, "v")
+    _core.attention(
+        simulated, device, stream,
+        q.data_ptr(), q_dtype, q.shape, q.stride(),
+        k.data_ptr(), k_dtype, k.shape, k.stride(),
+        v.data_ptr(), v_dtype, v.shape, v.stride(),
+        out.data_ptr(), o_dtype, out.shape, out.stride(),
+        0 if lse is None else lse.data_ptr(),
+        causal, scale, qd, kd, vd,
+    )  # fmt: skip
+
+
+def _same_device(q: Tensor, k: Tensor, v: Tensor) -> None:
+    if k.device != q.device or v.device != q.device:
+        name, tensor = ("k", k) if k.device != q.device else ("v", v)
+        raise InvalidArgument(f"{name} is on {tensor.device}; accepted: {q.device}, the device of q", name)
+
+
+def _on_simulator(q, k, v, out, lse, *scales) -> None:
+    _device.require_simulator("q")
+    _same_device(q, k, v)
+    _run(True, 0, 0, q, k, v, out, lse, *scales)
+
+
+_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (
+    lambda index: torch.cuda.current_stream(index).cuda_stream
+)
+
+
+def _on_gpu(q, k, v, out, lse, *scales) -> None:
+    _device.require_rocm("q")
+    _same_device(q, k, v)
+    device = q.get_device()
+    _run(False, device, _raw_stream(device), q, k, v, out, lse, *scales)
+
+
+def _kernels(run):
+    """The three operators' kernels on top of ``run(q, k, v, out, lse, *scales)``."""
+
+    def attention(q, k, v, *scales):
+        out = empty_output(q, v)
+        run(q, k, v, out, None, *scales)
+        return out
+
+    def attention_lse(q, k, v, *scales):
+        out, lse = empty_output(q, v), empty_lse(q)
+        run(q, k, v, out, lse, *scales)
+        return out, lse
+
+    return {"attention": attention, "attention_lse": attention_lse, "attention_out": run}
+
+
+def _fake(q, k, v, out, lse, *scales) -> None:
+    refuse_gradients(q, k, v)
+    for name, tensor in (("q", q), ("k", k), ("v", v)):
+        dtype_code(tensor, name)
+
+
+def _tags() -> tuple:
+    # The compiler may not change the strides of inputs: rows must stay contiguous.
+    for name in ("needs_exact_strides", "needs_fixed_stride_order"):
+        if hasattr(torch.Tag, name):
+            return (torch.Tag.pt2_compliant_tag, getattr(torch.Tag, name))
+    return (torch.Tag.pt2_compliant_tag,)
+
+
+library = torch.library.Library("zyfa", "DEF")
+for _name, _schema in _SCHEMAS.items():
+    library.define(_name + _schema, tags=_tags())
+for _key, _kernel in (("CPU", _on_simulator), ("CUDA", _on_gpu)):
+    for _name, _function in _kernels(_kernel).items():
+        library.impl(_name, _function, _key)
+for _name, _function in _kernels(_fake).items():
+    torch.library.register_fake("zyfa::" + _name, _function, lib=library)
+
+attention = torch.ops.zyfa.attention.default
+attention_lse = torch.ops.zyfa.attention_lse.default
+attention_out = torch.ops.zyfa.attention_out.default
