@@ -15,6 +15,7 @@
 #include "cli/inputs.hpp"
 #include "cli/measurement_table.hpp"
 #include "cli/problem_flags.hpp"
+#include "cli/sanitize.hpp"
 #include "jit/assembler.hpp"
 #include "runtime/runtime.hpp"
 #include "templates/template.hpp"
@@ -27,6 +28,7 @@ namespace {
 struct CheckFlags {
     ProblemFlags problem;
     std::uint32_t rows = 48;
+    SanitizeFlags sanitizer;
 };
 
 class KeepNothing : public tuner::MeasurementSink {
@@ -44,6 +46,7 @@ ExitCode check(const CommonOptions& common, const CheckFlags& flags) {
     const ContextOptions options = context_options(common);
     const std::shared_ptr<runtime::Runtime> runtime =
         runtime::Runtime::open(options.device, options.hip_library);
+    const Sanitizing sanitizing(*runtime, device_ordinal(common), flags.sanitizer);
     const std::unique_ptr<jit::Assembler> assembler = jit::make_assembler(options.comgr_library);
     if (!assembler) {
         throw Error(ErrorCode::assemble_failed, "",
@@ -79,13 +82,19 @@ ExitCode check(const CommonOptions& common, const CheckFlags& flags) {
         for (const Measurement& measurement : outcome.measurements) {
             json["measurements"].push_back(nlohmann::ordered_json::parse(to_json(measurement)));
         }
+        if (sanitizing) {
+            json["sanitizer"] = nlohmann::ordered_json::parse(sanitizing.json());
+        }
         fmt::print("{}\n", json.dump(2));
     } else {
         fmt::print("{}\n", to_string(inputs.problem));
         print_measurements(outcome.measurements);
         fmt::print("{} of {} schedules pass\n", good, outcome.measurements.size());
+        if (sanitizing) {
+            fmt::print("{}", sanitizing.text());
+        }
     }
-    return all_good ? ExitCode::ok : ExitCode::check_failed;
+    return all_good && sanitizing.errors() == 0 ? ExitCode::ok : ExitCode::check_failed;
 }
 
 } // namespace
@@ -99,6 +108,7 @@ void add_check(CLI::App& app, Invocation& invocation) {
     command->add_option("--rows", flags->rows, "Rows that are compared with fp64, per schedule")
         ->check(CLI::Range(1u, 1u << 20))
         ->capture_default_str();
+    add_sanitize_flags(*command, flags->sanitizer);
     command->footer(R"(
 Example
   zyfa check --input data/gqa_excerpt.safetensors --seq 512)");

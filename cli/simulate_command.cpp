@@ -21,6 +21,7 @@
 #include "cli/console.hpp"
 #include "cli/files.hpp"
 #include "cli/launch_file.hpp"
+#include "cli/sanitize.hpp"
 #include "runtime/runtime.hpp"
 #include "sim/hip/zyfa_sim.h"
 
@@ -33,6 +34,7 @@ struct SimulateFlags {
     std::vector<std::string> options; ///< of the simulated device, "name=value"
     bool timing = false;
     std::string trace; ///< file, or empty
+    SanitizeFlags sanitizer;
 
     /// A trace is of a timed workgroup.
     std::vector<std::string> all_options() const {
@@ -210,6 +212,21 @@ std::string in_words(const OutputResult& output) {
     return text;
 }
 
+/// Of a launch that did not come to its end under the sanitizer.
+ExitCode stopped(const CommonOptions& common, const std::string& kernel, const Error& error,
+                 const Sanitizing& sanitizing) {
+    if (common.json) {
+        const nlohmann::ordered_json json{{"result", "fault"},
+                                          {"kernel", kernel},
+                                          {"error", error.what()},
+                                          {"sanitizer", nlohmann::ordered_json::parse(sanitizing.json())}};
+        fmt::print("{}\n", json.dump(2));
+    } else {
+        fmt::print("{}", sanitizing.text());
+    }
+    return ExitCode::check_failed;
+}
+
 ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
     const std::vector<std::byte> text = read_file(flags.launch);
     const LaunchFile launch =
@@ -222,6 +239,7 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
     const int device = device_ordinal(common);
     const Extension extension(*runtime);
     set_options(extension, device, flags.all_options());
+    const Sanitizing sanitizing(*runtime, device, flags.sanitizer);
     std::map<std::string, runtime::DeviceBuffer> buffers;
     for (const auto& [name, spec] : launch.buffers) {
         const std::vector<std::byte> content = initial_content(name, spec);
@@ -239,7 +257,14 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
     runtime::launch(*runtime, function, launch.grid, launch.block, launch.dynamic_lds, stream.handle(),
                     kernarg);
     stop.record(stream.handle());
-    stream.synchronize();
+    try {
+        stream.synchronize();
+    } catch (const Error& error) {
+        if (!sanitizing) {
+            throw;
+        }
+        return stopped(common, launch.kernel, error, sanitizing); // the fault is one of its findings
+    }
     const double kernel_ms = runtime::Event::elapsed_ms(start, stop);
     zyfaSimLaunch model{};
     const bool modelled = extension.last_launch != nullptr && extension.last_launch(device, &model) == 0;
@@ -284,6 +309,9 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
             json["instructions"] = nullptr;
             json["timing"] = nullptr;
         }
+        if (sanitizing) {
+            json["sanitizer"] = nlohmann::ordered_json::parse(sanitizing.json());
+        }
         for (const OutputResult& output : outputs) {
             json["outputs"].push_back(in_json(output));
         }
@@ -319,8 +347,11 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
             facts.add(output.spec->buffer, in_words(output));
         }
         facts.print();
+        if (sanitizing) {
+            fmt::print("{}", sanitizing.text());
+        }
     }
-    return passed ? ExitCode::ok : ExitCode::check_failed;
+    return passed && sanitizing.errors() == 0 ? ExitCode::ok : ExitCode::check_failed;
 }
 
 } // namespace
@@ -344,6 +375,7 @@ void add_simulate(CLI::App& app, Invocation& invocation) {
                      "Option of the simulated device: seed, clock_factor, threads, compute_units, xcds (may "
                      "be repeated)")
         ->type_name("NAME=VALUE");
+    add_sanitize_flags(*command, flags->sanitizer);
     add_common_flags(*command, invocation.common);
     command->footer(R"(
 Without --device the simulator is meant here.

@@ -18,7 +18,7 @@ const char* zyfaSimVersion(void);
  * environment variable ZYFA_SIM_DEVICES does the same. */
 int zyfaSimSetDeviceCount(int count);
 
-/* clang-format off: a table */
+/* clang-format off */
 /* Sets an option of a device from text; it holds from the next launch on. Returns null, or what is wrong
  * (valid until the thread's next call). Options:
  *   seed                order of streams, workgroups and waves, and under the sanitizer the landing of memory;

@@ -80,7 +80,8 @@ class WaitWindow {
                 return;
             if (&ring == &matrix_ && !touches(*e.traits, next))
                 continue;
-            const auto elapsed = static_cast<unsigned>(issue_ - e.issued - 1);
+            // Only the matrix pipe's results are known to move on while later instructions stall.
+            const auto elapsed = &ring == &matrix_ ? static_cast<unsigned>(issue_ - e.issued - 1) : found;
             for (const WaitRule& rule : rules) {
                 const Requirement r = rule.required(*e.traits, next);
                 if (found < r.documented)
