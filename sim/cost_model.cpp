@@ -83,6 +83,8 @@ void assign_cost(Instruction& i) {
     }
 }
 
+const double workgroup_start_cycles = start_cycles + first_load_cycles;
+
 double workgroup_cycles(std::span<const WaveCost> waves, unsigned simds) {
     // Wave w runs on SIMD w mod 4 (paper Figure 6). The waves of a SIMD share its pipes; LDS and the path to
     // memory are the compute unit's. The busiest resource bounds the time.
@@ -103,7 +105,7 @@ double workgroup_cycles(std::span<const WaveCost> waves, unsigned simds) {
         }
         slowest = std::max({slowest, matrix, vector, issue});
     }
-    return start_cycles + first_load_cycles + std::max({slowest, lds, memory});
+    return workgroup_start_cycles + std::max({slowest, lds, memory});
 }
 
 double launch_cycles(std::span<const double> workgroups, const DeviceConfig& device, unsigned per_unit) {

@@ -11,6 +11,9 @@ namespace zyfa::sim {
 /// Sets an instruction's pipe and its occupancy in shader cycles.
 void assign_cost(Instruction& instruction);
 
+/// Cycles before a workgroup's first operands have come: wave start, arguments, first vector load, cold.
+extern const double workgroup_start_cycles;
+
 /// What one wave did.
 struct WaveCost {
     std::uint64_t instructions = 0;

@@ -121,6 +121,7 @@ struct Launch {
     /// the others' cost is scaled by what these say. 0: the first cost model alone. Kernels with atomics or
     /// sleeps are never timed this way: their workgroups may wait for each other.
     std::uint32_t timed_workgroups = 0;
+    bool repeat = true;       ///< a launch that would change nothing need not run; its figures are remembered
     bool keep_events = false; ///< every instruction of the timed workgroups in time
     /// Run under the sanitizer: LaunchResult::sanitizer says what it found. Excludes timed workgroups.
     bool sanitize = false;
@@ -138,6 +139,9 @@ struct LaunchResult {
     std::uint64_t instructions = 0; ///< wave instructions executed (an MFMA counts once)
     double cycles = 0;              ///< modelled shader cycles of the whole launch
     double seconds = 0;             ///< cycles / clock
+    double clock_ghz = 0;           ///< at which the launch would run if it went on for seconds
+    double load = 0;                ///< of the current limit at the maximum clock; 0 if nothing was timed
+    bool repeated = false;          ///< nothing ran: code, arguments and data were those of an earlier launch
     std::vector<std::shared_ptr<const timing::TimingReport>> timing; ///< of the timed workgroups
     std::shared_ptr<const sanitizer::Report> sanitizer;              ///< null without Launch::sanitize
 };

@@ -45,6 +45,7 @@ struct Buffer {
         const u32 soffset = read32(w, i.src[3]);
         const unsigned unit = std::min(bytes, 4u);
         const bool whole = what[0] == 'a'; // atomics: all or nothing
+        const std::uint8_t use = memory_use(i);
         u64 lowest = ~0ull, highest = 0;
         for_each_lane(active, [&](unsigned lane) {
             const u32 own = (offset != nullptr ? offset[lane] : 0) + i.imm;
@@ -69,13 +70,13 @@ struct Buffer {
                 highest = std::max(highest, address);
             }
         });
-        if (lowest <= highest && !t.view.contains(lowest, highest - lowest + bytes))
+        if (lowest <= highest && !t.view.contains(lowest, highest - lowest + bytes, use))
             for_each_lane(active & ~t.partial, [&](unsigned lane) {
-                if (!t.view.contains(t.addresses[lane], bytes))
+                if (!t.view.contains(t.addresses[lane], bytes, use))
                     memory_fault(t.view.memory(), what, t.addresses[lane], bytes, static_cast<int>(lane));
             });
         if (t.partial != 0)
-            detour(t, what);
+            detour(t, what, use);
         return active;
     }
 
@@ -90,14 +91,14 @@ struct Buffer {
 
   private:
     /// Lanes not wholly in range work on a buffer of their own: zeros, and the dwords in range.
-    static void detour(ThreadContext& t, const char* what) {
+    static void detour(ThreadContext& t, const char* what, std::uint8_t use) {
         for_each_lane(t.partial, [&](unsigned lane) {
             std::memset(t.bounce[lane], 0, sizeof t.bounce[lane]);
             t.pointers[lane] = t.bounce[lane];
             const unsigned size = t.in_range[lane];
             if (size == 0)
                 return;
-            if (!t.view.contains(t.addresses[lane], size))
+            if (!t.view.contains(t.addresses[lane], size, use))
                 memory_fault(t.view.memory(), what, t.addresses[lane], size, static_cast<int>(lane));
             std::memcpy(t.bounce[lane], reinterpret_cast<const void*>(t.addresses[lane]), size);
         });

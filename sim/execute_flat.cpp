@@ -16,7 +16,8 @@ std::byte* scratch_pointer(Wave& w, unsigned lane, u64 offset, unsigned bytes, c
     return w.scratch.data() + u64{lane} * w.scratch_bytes + offset;
 }
 
-std::byte* flat_pointer(Wave& w, unsigned lane, u64 address, unsigned bytes, const char* what) {
+std::byte* flat_pointer(Wave& w, unsigned lane, u64 address, unsigned bytes, const char* what,
+                        std::uint8_t use) {
     const u64 aperture = address & ~0xffffffffull;
     if (aperture == shared_aperture) {
         const u64 offset = address & 0xffffffff;
@@ -26,7 +27,7 @@ std::byte* flat_pointer(Wave& w, unsigned lane, u64 address, unsigned bytes, con
     }
     if (aperture == private_aperture)
         return scratch_pointer(w, lane, address & 0xffffffff, bytes, what);
-    if (!w.thread->view.contains(address, bytes))
+    if (!w.thread->view.contains(address, bytes, use))
         memory_fault(w.thread->view.memory(), what, address, bytes, static_cast<int>(lane));
     return reinterpret_cast<std::byte*>(address);
 }
@@ -57,25 +58,26 @@ struct Flat {
         if (active == 0)
             return 0;
         if ((i.flags & flag::global) != 0) {
+            const std::uint8_t use = memory_use(i);
             u64 lowest = ~0ull, highest = 0;
             for_each_lane(active, [&](unsigned lane) {
                 lowest = std::min(lowest, t.addresses[lane]);
                 highest = std::max(highest, t.addresses[lane]);
             });
-            if (highest <= ~0ull - bytes && t.view.contains(lowest, highest - lowest + bytes)) {
+            if (highest <= ~0ull - bytes && t.view.contains(lowest, highest - lowest + bytes, use)) {
                 for (unsigned lane = 0; lane < lanes; ++lane)
                     t.pointers[lane] = reinterpret_cast<std::byte*>(t.addresses[lane]);
                 return active;
             }
             for_each_lane(active, [&](unsigned lane) {
-                if (!t.view.contains(t.addresses[lane], bytes))
+                if (!t.view.contains(t.addresses[lane], bytes, use))
                     memory_fault(t.view.memory(), what, t.addresses[lane], bytes, static_cast<int>(lane));
                 t.pointers[lane] = reinterpret_cast<std::byte*>(t.addresses[lane]);
             });
             return active;
         }
         for_each_lane(active, [&](unsigned lane) {
-            t.pointers[lane] = flat_pointer(w, lane, t.addresses[lane], bytes, what);
+            t.pointers[lane] = flat_pointer(w, lane, t.addresses[lane], bytes, what, memory_use(i));
         });
         return active;
     }

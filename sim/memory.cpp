@@ -232,15 +232,28 @@ void Memory::copy_initialisation(std::uint64_t from, std::uint64_t to, std::uint
         }
 }
 
-void MemoryView::refresh() noexcept {
+void MemoryView::refresh() {
     const std::uint64_t now = memory_->impl_->generation.load(std::memory_order_acquire);
     if (now == generation_)
         return;
     generation_ = now;
+    take_uses(used_);
     ranges_ = {};
 }
 
-bool MemoryView::look_up(std::uint64_t address, std::uint64_t size) noexcept {
+void MemoryView::take_uses(std::vector<Use>& uses) {
+    for (Range& range : ranges_) {
+        if (range.use != 0)
+            uses.push_back(range);
+        range.use = 0;
+    }
+    if (&uses != &used_) {
+        uses.insert(uses.end(), used_.begin(), used_.end());
+        used_.clear();
+    }
+}
+
+bool MemoryView::look_up(std::uint64_t address, std::uint64_t size, std::uint8_t use) {
     const std::shared_lock lock(memory_->impl_->mutex);
     const auto& live = memory_->impl_->live;
     const auto after = live.upper_bound(address);
@@ -250,7 +263,9 @@ bool MemoryView::look_up(std::uint64_t address, std::uint64_t size) noexcept {
     const std::uint64_t offset = address - found.address;
     if (offset >= found.size || size > found.size - offset)
         return false;
-    ranges_[next_] = {found.address, found.size};
+    if (Range& out = ranges_[next_]; out.use != 0)
+        used_.push_back(out);
+    ranges_[next_] = {found.address, found.size, use};
     next_ = (next_ + 1) % ranges_.size();
     return true;
 }

@@ -117,6 +117,13 @@ struct Workgroup {
     bool done() const noexcept { return ended == waves.size(); }
 };
 
+/// What a memory instruction does to the allocation that it names.
+inline std::uint8_t memory_use(const Instruction& i) noexcept {
+    return (i.flags & flag::atomic) != 0 ? MemoryView::reads | MemoryView::writes
+           : (i.flags & flag::store) != 0 ? MemoryView::writes
+                                          : MemoryView::reads;
+}
+
 std::uint32_t read_special(const Wave& wave, unsigned code, bool high);
 
 inline std::uint32_t read32(const Wave& wave, const Operand& operand) noexcept {

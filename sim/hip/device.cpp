@@ -18,6 +18,18 @@ bool parse(const std::string& text, Number& number) {
     return error == std::errc() && end == text.data() + text.size();
 }
 
+bool parse_timed(const std::string& text, std::optional<std::uint32_t>& count) {
+    if (text == "auto") {
+        count.reset();
+        return true;
+    }
+    std::uint32_t number = 0;
+    if (!parse(text, number) || number > 65536)
+        return false;
+    count = number;
+    return true;
+}
+
 } // namespace
 
 std::optional<std::string> set_option(DeviceOptions& options, const std::string& option,
@@ -39,7 +51,7 @@ std::optional<std::string> set_option(DeviceOptions& options, const std::string&
     else if (option == "memory")
         good = parse(value, changed.memory) && changed.memory > 0;
     else if (option == "timed_workgroups")
-        good = parse(value, changed.timed_workgroups) && changed.timed_workgroups <= 65536;
+        good = parse_timed(value, changed.timed_workgroups);
     else if (option == "instruction_limit")
         good = parse(value, changed.instruction_limit) && changed.instruction_limit > 0;
     else if (option == "events") {
@@ -83,6 +95,11 @@ void Device::configure(const DeviceOptions& options) {
         order_.seed(options.seed);
     options_ = options;
     ++options_version_;
+}
+
+bool Device::kernels_watched() const {
+    std::lock_guard lock(Process::get().scheduler.mutex);
+    return watched;
 }
 
 Engine& Device::engine() {

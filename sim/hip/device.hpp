@@ -25,9 +25,11 @@ struct DeviceOptions {
     double launch_overhead = 5e-6;       ///< seconds per kernel (MGPUSim's MI300A measurements: about 5 us)
     std::string name = "AMD Instinct MI355X";
     std::string driver = "sim", firmware = "sim"; ///< version strings, as a kernel driver would report them
-    std::uint32_t timed_workgroups = 0; ///< run on the cycle model, per launch (Launch::timed_workgroups)
-    bool events = false;                ///< keep every instruction of those, for a trace
-    bool sanitize = false;              ///< every launch under the sanitizer (sim/sanitizer)
+    /// Run on the cycle model, per launch (Launch::timed_workgroups). Nothing: as many as event times need,
+    /// once someone has recorded an event.
+    std::optional<std::uint32_t> timed_workgroups;
+    bool events = false;   ///< keep every instruction of those, for a trace
+    bool sanitize = false; ///< every launch under the sanitizer (sim/sanitizer)
     std::uint64_t instruction_limit = DeviceConfig{}.instruction_limit; ///< of a wave; beyond, it hangs
 };
 
@@ -35,6 +37,9 @@ struct DeviceOptions {
 std::optional<std::string> set_option(DeviceOptions& options, const std::string& option,
                                       const std::string& value);
 
+/// Workgroups of a launch on the cycle model where events are recorded: two, since a grid's workgroups may
+/// differ in length.
+inline constexpr std::uint32_t sampled_workgroups = 2;
 inline constexpr double peak_clock_ghz = 2.4; ///< paper Table I
 inline constexpr const char* target_name = "gfx950:sramecc+:xnack-";
 
@@ -47,7 +52,8 @@ struct DeviceFault {
 struct LastLaunch {
     bool ran = false; ///< false: nothing was launched yet
     std::uint64_t instructions = 0;
-    double cycles = 0, seconds = 0;
+    double cycles = 0, seconds = 0, clock_ghz = 0, load = 0;
+    bool repeated = false;
     std::vector<std::shared_ptr<const timing::TimingReport>> timing; ///< of the timed workgroups
     std::shared_ptr<CodeObject> code; ///< for the reports' disassembly; null where there are none
 };
@@ -70,6 +76,8 @@ class Device {
 
     void join(); ///< at the end of the process
 
+    bool kernels_watched() const;
+
     /// Throws Failure with the fault's code where the device has faulted.
     void check() const;
 
@@ -77,6 +85,7 @@ class Device {
     std::vector<StreamPtr> streams; ///< [0] is the default stream
     std::optional<DeviceFault> fault;
     LastLaunch last_launch;
+    bool watched = false;                   ///< a timing event was recorded: kernels' times matter
     double compute_free = 0, copy_free = 0; ///< virtual seconds
     std::vector<bool> peers;                ///< peer access enabled from this device
 

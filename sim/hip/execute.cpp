@@ -118,15 +118,22 @@ struct Executor {
         launch.kernarg = kernarg;
         const DeviceOptions options = device.options();
         launch.stack_size = device.stack_size;
-        launch.timed_workgroups = options.timed_workgroups;
+        launch.timed_workgroups =
+            options.timed_workgroups.value_or(device.kernels_watched() ? sampled_workgroups : 0);
         launch.keep_events = options.events;
         launch.sanitize = options.sanitize;
         const LaunchResult result = device.engine().run(launch);
         {
             std::lock_guard lock(Process::get().scheduler.mutex);
-            device.last_launch = {true,          result.instructions,
-                                  result.cycles, result.seconds,
-                                  result.timing, result.timing.empty() ? nullptr : launch.code};
+            device.last_launch = {.ran = true,
+                                  .instructions = result.instructions,
+                                  .cycles = result.cycles,
+                                  .seconds = result.seconds,
+                                  .clock_ghz = result.clock_ghz,
+                                  .load = result.load,
+                                  .repeated = result.repeated,
+                                  .timing = result.timing,
+                                  .code = result.timing.empty() ? nullptr : launch.code};
         }
         if (result.sanitizer)
             Process::get().sanitizer.add(*result.sanitizer);

@@ -117,6 +117,19 @@ ZYFA_HIP_API const char* zyfaSimLastTrace(int device) {
     return timing_text(device, [](const LastLaunch& launch) { return perfetto_trace(launch); });
 }
 
+ZYFA_HIP_API int zyfaSimReadTelemetry(int ordinal, zyfaSimTelemetry* telemetry) {
+    return attempt([&] {
+        Device& device = Process::get().device(ordinal);
+        const double maximum = peak_clock_ghz * device.options().clock_factor;
+        std::lock_guard lock(Process::get().scheduler.mutex);
+        const LastLaunch& last = device.last_launch;
+        if (!telemetry || !last.ran)
+            return false;
+        *telemetry = {last.clock_ghz, maximum, last.load, last.repeated ? 1 : 0};
+        return true;
+    });
+}
+
 ZYFA_HIP_API int zyfaSimLastLaunch(int ordinal, zyfaSimLaunch* launch) {
     return attempt([&] {
         Device& device = Process::get().device(ordinal);

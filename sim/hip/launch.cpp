@@ -170,6 +170,10 @@ void launch(std::shared_ptr<Function> function, const LaunchShape& shape, void**
     require(function->device == stream->device.ordinal, hipErrorInvalidHandle,
             "the function was loaded on another device than the stream's");
     const EventPtr begin = start ? resolve_event(start) : nullptr, end = stop ? resolve_event(stop) : nullptr;
+    if (begin || end) {
+        std::lock_guard lock(Process::get().scheduler.mutex);
+        stream->device.watched = true;
+    }
     const CompletionPtr completion =
         submit(stream, make_kernel(std::move(function), shape, parameters, extra));
     if (!completion)

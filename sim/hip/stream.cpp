@@ -60,6 +60,8 @@ CompletionPtr enqueue(const StreamPtr& stream, Operation operation, std::vector<
         if (auto* record = std::get_if<RecordOperation>(&operation)) {
             record->event->record = completion;
             record->event->at_begin = false;
+            if ((record->event->flags & hipEventDisableTiming) == 0)
+                device.watched = true;
         }
         if (auto* wait = std::get_if<WaitOperation>(&operation))
             if (wait->event->record)

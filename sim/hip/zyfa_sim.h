@@ -23,13 +23,13 @@ int zyfaSimSetDeviceCount(int count);
  * (valid until the thread's next call). Options:
  *   seed                order of streams, workgroups and waves, and under the sanitizer the landing of memory;
  *                       0 (default) is the order of enqueueing
- *   clock_factor        of the peak shader clock, 2.4 GHz
+ *   clock_factor        of all shader clocks: the maximum, 2.4 GHz, and what the clock model makes of it
  *   threads             host threads of the engine; 0 (default): all
  *   compute_units xcds  256 and 8 by default
  *   memory              nominal bytes
  *   launch_overhead_us  fixed part of a kernel's simulated time
- *   timed_workgroups    how many workgroups of a launch run on the cycle model, 0 (default) to all; the
- *                       others' time is scaled by theirs. Slower, and closer.
+ *   timed_workgroups    how many workgroups of a launch run on the cycle model; the others' time is scaled by
+ *                       theirs. "auto" (default): two, once a timing event was recorded on the device
  *   events              1: keep every instruction of those, for zyfaSimLastTrace
  *   sanitize            1: run every launch under the sanitizer
  *   instruction_limit   instructions of a wave after which a kernel is taken to hang
@@ -55,11 +55,24 @@ int zyfaSimClearFault(int device);
 typedef struct zyfaSimLaunch {
     uint64_t instructions; /* wave instructions executed; an MFMA counts once */
     double cycles;         /* modelled shader cycles, without the launch's overhead */
-    double seconds;        /* cycles / clock */
+    double seconds;        /* cycles / clock; see zyfaSimReadTelemetry */
 } zyfaSimLaunch;
 
 /* Of the last kernel that ended on the device. 0 if there was one. */
 int zyfaSimLastLaunch(int device, zyfaSimLaunch* launch);
+
+/* What the device's sensors would show while the last kernel was launched again and again: the shader clock
+ * that the clock model settles at, and the share of the current limit that the load would take at the maximum
+ * clock (0 where no workgroup was on the cycle model; the clock is then the maximum). `repeated`: 1 if
+ * the last launch changed nothing, code, arguments and data being those of an earlier one, and so did not run. */
+typedef struct zyfaSimTelemetry {
+    double shader_clock_ghz, maximum_clock_ghz;
+    double current_load;
+    int repeated;
+} zyfaSimTelemetry;
+
+/* 0 if a kernel has ended on the device. */
+int zyfaSimReadTelemetry(int device, zyfaSimTelemetry* telemetry);
 
 /* Timing reports of the last kernel's timed workgroups as a JSON array: cycles, matrix_busy, phase_cycles,
  * pipes, stalls, and with `instructions` not 0 every instruction with its disassembly. Null if none was

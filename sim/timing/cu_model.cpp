@@ -68,7 +68,11 @@ const char* to_string(Stall stall) noexcept {
     return names[static_cast<unsigned>(stall)];
 }
 
-CuModel::CuModel(const Parameters& parameters, unsigned waves) : p_(parameters), waves_(waves) {
+CuModel::CuModel(const Parameters& parameters, unsigned waves, TagArray* l2)
+    : p_(parameters), l2_(l2),
+      scalar_cache_(p_.scalar_cache_bytes, p_.scalar_cache_line, p_.scalar_cache_ways),
+      instruction_cache_(p_.instruction_cache_bytes, p_.instruction_line, p_.instruction_ways),
+      waves_(waves) {
     for (unsigned w = 0; w < waves; ++w)
         start(w, p_.wave_start + w / 4 * p_.wave_start_spacing);
 }
@@ -77,6 +81,22 @@ void CuModel::start(unsigned w, Cycle cycle) {
     waves_[w] = Wave{};
     waves_[w].next_issue = cycle;
     waves_[w].next_reason = Stall::start;
+}
+
+Cycle CuModel::memory_latency(const Instruction& i, const Executed& executed) {
+    bool missed = false;
+    if (l2_ != nullptr && executed.addresses != nullptr) {
+        std::uint64_t last = ~0ull;
+        for (std::uint64_t lanes = executed.active; lanes != 0; lanes &= lanes - 1) {
+            const std::uint64_t line = executed.addresses[std::countr_zero(lanes)] / p_.l2_line;
+            if (line != last)
+                missed |= !l2_->touch(line * p_.l2_line);
+            last = line;
+        }
+    }
+    if ((i.flags & flag::store) != 0)
+        return p_.store_latency;
+    return missed ? p_.hbm_latency : p_.l2_latency;
 }
 
 Cycle CuModel::operands_ready(const Wave& wave, const Instruction& i) const {
@@ -184,9 +204,19 @@ Event CuModel::issue(unsigned w, const Instruction& i, Readiness at, const Execu
         result = t + p_.scalar_latency;
         wave.scc = result;
         break;
-    case InstructionClass::smem:
-        push_in_order(wave.lgkm, t + p_.scalar_miss);
+    case InstructionClass::smem: {
+        // A load crosses at most one line; s_memtime and the like take the way of a hit.
+        bool hit = true;
+        if (executed.addresses != nullptr && executed.active != 0) {
+            const std::uint64_t address = executed.addresses[0];
+            hit = scalar_cache_.touch(address);
+            if (const std::uint64_t last = address + std::max<unsigned>(i.bytes, 1) - 1;
+                last / p_.scalar_cache_line != address / p_.scalar_cache_line)
+                hit &= scalar_cache_.touch(last);
+        }
+        push_in_order(wave.lgkm, t + (hit ? p_.scalar_hit : p_.scalar_miss));
         break;
+    }
     case InstructionClass::lds: {
         drop_completed(wave.lgkm, t);
         Cycle& port = lds_free_[w % 4 / 2];
@@ -198,7 +228,7 @@ Event CuModel::issue(unsigned w, const Instruction& i, Readiness at, const Execu
         const Cycle begin = std::max(port, t);
         port = begin + cycles;
         event.busy = cycles;
-        push_in_order(wave.lgkm, begin + cycles + p_.lds_latency);
+        push_in_order(wave.lgkm, begin + cycles + (store ? p_.lds_write_latency : p_.lds_latency));
         break;
     }
     case InstructionClass::vmem:
@@ -209,11 +239,7 @@ Event CuModel::issue(unsigned w, const Instruction& i, Readiness at, const Execu
         const Cycle begin = std::max(memory_free_, t);
         memory_free_ = begin + cycles;
         event.busy = cycles;
-        Cycle latency = executed.l2_misses == 0   ? p_.l2_latency
-                        : executed.l2_misses == 1 ? p_.infinity_cache_latency
-                                                  : p_.hbm_latency;
-        if (i.flags & flag::store)
-            latency = p_.store_latency;
+        Cycle latency = memory_latency(i, executed);
         if (is_lds_dma(i))
             latency += p_.dma_extra;
         push_in_order(wave.vm, begin + cycles + latency);
@@ -251,6 +277,17 @@ Event CuModel::issue(unsigned w, const Instruction& i, Readiness at, const Execu
         break;
     case InstructionClass::unknown:
         break;
+    }
+    // A line that was pushed out of the instruction cache comes back from L2. Only loops larger than the
+    // cache meet this.
+    if (const std::size_t line = i.pc / p_.instruction_line; !instruction_cache_.touch(i.pc)) {
+        if (line >= fetched_.size())
+            fetched_.resize(line + 1);
+        if (fetched_[line]) {
+            next += p_.l2_latency;
+            next_reason = Stall::fetch;
+        }
+        fetched_[line] = true;
     }
     if (i.pc % 32 + i.size > 32 && next == t + p_.issue_interval) {
         next += p_.straddle;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "sim/instruction.hpp"
+#include "sim/timing/caches.hpp"
 #include "sim/timing/parameters.hpp"
 
 namespace zyfa::sim::timing {
@@ -52,7 +53,6 @@ struct Executed {
     const std::uint64_t* addresses = nullptr; ///< per lane, of `active`; null: no memory access
     std::uint64_t active = 0;
     bool branch_taken = false;
-    unsigned l2_misses = 0; ///< 0: all lines in L2; 1: Infinity Cache; 2: HBM
 };
 
 /// One instruction in time.
@@ -69,7 +69,8 @@ struct Event {
 
 class CuModel {
   public:
-    CuModel(const Parameters& parameters, unsigned waves);
+    /// `l2`: tags of the XCD's L2, kept by the caller from one workgroup to the next; null: everything hits.
+    CuModel(const Parameters& parameters, unsigned waves, TagArray* l2 = nullptr);
 
     /// Earliest cycle at which wave `w` can issue `i`; does not change the model.
     Readiness ready(unsigned w, const Instruction& i) const;
@@ -101,10 +102,15 @@ class CuModel {
         std::array<Cycle, instruction_classes> port_free{};
     };
 
+    /// Latency of a vector-memory access: that of the farthest line.
+    Cycle memory_latency(const Instruction& i, const Executed& executed);
     Cycle operands_ready(const Wave& wave, const Instruction& i) const;
     void release_barrier();
 
     Parameters p_;
+    TagArray* l2_;
+    TagArray scalar_cache_, instruction_cache_;
+    std::vector<bool> fetched_; ///< instruction lines seen so far
     std::vector<Wave> waves_;
     std::array<Simd, 4> simds_{};
     std::array<Cycle, 2> lds_free_{};

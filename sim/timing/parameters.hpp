@@ -11,9 +11,11 @@ namespace zyfa::sim::timing {
 
 struct Parameters {
     // Issue
-    unsigned issue_interval = 4;   ///< cycles between two instructions of one wave (paper III-A)
-    unsigned taken_branch = 16;    ///< assumed: refill of the wave's instruction buffer
-    unsigned barrier_release = 16; ///< assumed: last arrival to first issue after s_barrier
+    unsigned issue_interval = 4; ///< cycles between two instructions of one wave (paper III-A)
+    unsigned taken_branch = 16;  ///< assumed: refill of the wave's instruction buffer
+    /// Last arrival to first issue after s_barrier. Fitted on AITER's FP8 kernel (2051 cycles, paper Table
+    /// IV), which has three barriers per block.
+    unsigned barrier_release = 48;
     unsigned straddle = 4; ///< an instruction across a 32-byte fetch window (LLVM PR 203934, MI210/MI300)
 
     // Vector and matrix pipe
@@ -25,8 +27,10 @@ struct Parameters {
     unsigned mfma_vector_cycles = 7;
 
     // LDS
-    unsigned lds_latency = 44; ///< beyond the port time; ds_read_b128 to first use 28 to 60 (SQTT), 69 for a
-                               ///< dependent gather with its address operation (Triton)
+    /// Beyond the port time. ds_read_b128 to first use 28 to 60 (SQTT); a dependent ds_read_b32 with its
+    /// address operation 69 (Triton); MI300X pointer chase 51 to 52 (mt4g).
+    unsigned lds_latency = 50;
+    unsigned lds_write_latency = 38;  ///< ds_write_b32 to lgkmcnt(0) 40 to 52 (SQTT), port time 8
     unsigned lds_transpose_extra = 0; ///< assumed: as ds_read_b64
 
     // Vector memory
@@ -38,8 +42,18 @@ struct Parameters {
     unsigned dma_extra = 24;               ///< assumed: LDS-DMA's write into LDS after the data has come
 
     // Scalar memory
-    unsigned scalar_hit = 48;   ///< MI300X scalar L1
-    unsigned scalar_miss = 740; ///< SQTT: cold s_load 724 to 768
+    unsigned scalar_hit = 48;            ///< MI300X scalar L1
+    unsigned scalar_miss = 740;          ///< SQTT: cold s_load 724 to 768
+    unsigned scalar_cache_bytes = 16384; ///< shared by two compute units (CDNA3 white paper)
+    unsigned scalar_cache_line = 64, scalar_cache_ways = 4; ///< LLVM AMDGPUUsage: 64-byte lines; ways assumed
+
+    // L2 of one XCD (paper Table I: 4 MB; CDNA3 white paper: 128-byte lines, 16 ways)
+    std::uint64_t l2_bytes = 4u << 20;
+    unsigned l2_line = 128, l2_ways = 16;
+
+    // Instruction cache. 64 KB for two compute units (CDNA3 white paper), yet a loop of 59 KB stalls on fetch
+    // (FlyDSL PR 756), one of 32 KB does not. Kernels are launched again and again, so first touches hit.
+    unsigned instruction_cache_bytes = 32768, instruction_line = 64, instruction_ways = 8;
 
     // Start
     unsigned wave_start = 600;        ///< SQTT: wave start to first instruction, cold, 540 to 720

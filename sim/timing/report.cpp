@@ -17,6 +17,20 @@ double TimingReport::matrix_busy(Cycle begin, Cycle end) const {
     return static_cast<double>(busy) / static_cast<double>(end - begin);
 }
 
+Activity TimingReport::activity() const {
+    Activity result;
+    if (cycles == 0)
+        return result;
+    const auto elapsed = static_cast<double>(cycles);
+    for (unsigned kind = 0; kind < matrix_kinds; ++kind)
+        result.matrix[kind] = static_cast<double>(matrix[kind]) / (4 * elapsed);
+    result.toggles = toggles;
+    for (const PipeCycles& pipes : simd)
+        result.vector += static_cast<double>(pipes.vector) / (4 * elapsed);
+    result.lds = static_cast<double>(simd[0].lds) / (2 * elapsed); // two ports
+    return result;
+}
+
 TimingReport::Steady TimingReport::steady(unsigned phases) const {
     Steady result;
     if (barriers.size() < 3)

@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "sim/timing/clock_model.hpp"
 #include "sim/timing/cu_model.hpp"
 
 namespace zyfa::sim::timing {
@@ -31,8 +32,14 @@ struct TimingReport {
     std::uint64_t workgroup = 0;
     Cycle cycles = 0; ///< from the launch of the workgroup to the end of its last wave
     std::array<PipeCycles, 4> simd{};
+    std::array<std::uint64_t, matrix_kinds> matrix{}; ///< MFMA cycles of all SIMDs by kind
+    std::array<double, matrix_kinds> toggles{};       ///< share of operand bits that change between MFMAs
     /// Intervals between workgroup barriers; a ping-pong kernel has one phase between two of them.
     std::vector<Cycle> barriers;
+    /// SIMD 0's cycles, from first_matrix to last_matrix, in which the matrix pipe is idle while one wave
+    /// waits at the barrier and another's latest vector or matrix instruction was a vector one: what the
+    /// paper counts as "idles while one wave computes probabilities and the other waits" (Section III-B).
+    Cycle idle_beside_softmax = 0;
     Cycle first_matrix = 0,
           last_matrix = 0; ///< the matrix pipes' first issue and last end: the whole key loop
     std::map<std::uint32_t, InstructionProfile> profile; ///< by PC, bytes from the code object's base
@@ -49,6 +56,12 @@ struct TimingReport {
         unsigned phases = 0;
     };
     Steady steady(unsigned phases = 40) const;
+    double idle_beside_softmax_share() const {
+        return last_matrix > first_matrix ? static_cast<double>(idle_beside_softmax) /
+                                                static_cast<double>(last_matrix - first_matrix)
+                                          : 0;
+    }
+    Activity activity() const; ///< over all of `cycles`
     double whole_loop() const { return matrix_busy(first_matrix, last_matrix); }
 };
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "sim/fault.hpp"
+#include "sim/timing/toggles.hpp"
 
 namespace zyfa::sim::timing {
 
@@ -27,6 +29,7 @@ void account(TimingReport& report, const Event& event, const Instruction& i) {
     switch (event.kind) {
     case InstructionClass::matrix:
         pipes.matrix += event.busy;
+        report.matrix[static_cast<unsigned>(matrix_kind(i))] += event.busy;
         if (report.first_matrix == 0)
             report.first_matrix = event.issue;
         report.last_matrix = std::max(report.last_matrix, event.issue + event.busy);
@@ -61,11 +64,61 @@ void account(TimingReport& report, const Event& event, const Instruction& i) {
     profile.stalled[static_cast<unsigned>(event.stall)] += event.stalled;
 }
 
+/// Where SIMD 0's matrix pipe idles although a wave waits for it.
+class IdleWatch {
+  public:
+    void see(const Event& event) {
+        if (event.wave % 4 != 0)
+            return;
+        Wave& wave = waves_[event.wave / 4 % waves_.size()];
+        wave.exists = true;
+        if (event.kind == InstructionClass::matrix || event.kind == InstructionClass::packed_fp32) {
+            close(event.issue);
+            busy_until_ = std::max(busy_until_, event.issue + event.busy);
+            wave.softmax = event.kind == InstructionClass::packed_fp32;
+        } else if (event.kind == InstructionClass::valu || event.kind == InstructionClass::transcendental) {
+            close(event.issue);
+            wave.softmax = true;
+        } else if (event.kind == InstructionClass::barrier) {
+            close(event.issue);
+            wave.waiting = true;
+        }
+    }
+    void release(Cycle at) {
+        close(at);
+        for (Wave& wave : waves_)
+            wave.waiting = false;
+    }
+    Cycle idle() const noexcept { return idle_; }
+
+  private:
+    struct Wave {
+        bool exists = false, softmax = false, waiting = false;
+    };
+    /// Accounts the time since the last change of state.
+    void close(Cycle now) {
+        bool waiting = false, computing = false;
+        for (const Wave& wave : waves_) {
+            waiting |= wave.waiting;
+            computing |= wave.exists && !wave.waiting && wave.softmax;
+        }
+        const Cycle begin = std::max(since_, busy_until_);
+        if (waiting && computing && now > begin)
+            idle_ += now - begin;
+        since_ = std::max(since_, now);
+    }
+    std::array<Wave, 4> waves_{};
+    Cycle since_ = 0, busy_until_ = 0, idle_ = 0;
+};
+
 } // namespace
 
 TimingReport run_timed(Workgroup& group, ThreadContext& thread, const TimedRunOptions& options) {
     const auto count = static_cast<unsigned>(group.waves.size());
-    CuModel model(options.parameters, count);
+    CuModel model(options.parameters, count, options.l2);
+    IdleWatch idle;
+    ToggleMeter toggles;
+    std::size_t releases = 0;
     TimingReport report;
     report.workgroup = group.index;
     Access access;
@@ -106,11 +159,25 @@ TimingReport run_timed(Workgroup& group, ThreadContext& thread, const TimedRunOp
             throw FaultError{"hang", "wave " + std::to_string(chosen) + " has executed " +
                                          std::to_string(wave.instructions) + " instructions without ending"};
         access.executed = Executed{};
+        if (i.kind == InstructionClass::matrix)
+            toggles.see(wave, i);
         if (!(wave.skipping && (i.flags & flag::vector) != 0))
             (i.execute_observed ? i.execute_observed : i.execute)(wave, i);
         access.executed.branch_taken = i.kind == InstructionClass::branch && wave.next != &i + 1;
+        if (i.kind == InstructionClass::smem && i.mnemonic != nullptr) { // clocks read the model's time
+            if (std::string_view(i.mnemonic) == "s_memtime")
+                wave.set_s64(i.dst.index, at.cycle);
+            else if (std::string_view(i.mnemonic) == "s_memrealtime")
+                wave.set_s64(i.dst.index, static_cast<std::uint64_t>(static_cast<double>(at.cycle) /
+                                                                     (10 * options.clock_ghz)));
+        }
         const Event event = model.issue(chosen, i, at, access.executed);
         account(report, event, i);
+        idle.see(event);
+        if (model.barrier_releases().size() != releases) {
+            releases = model.barrier_releases().size();
+            idle.release(model.barrier_releases().back());
+        }
         if (options.keep_events)
             report.events.push_back(event);
         if (wave.state == WaveState::barrier)
@@ -126,6 +193,8 @@ TimingReport run_timed(Workgroup& group, ThreadContext& thread, const TimedRunOp
     }
     report.barriers = model.barrier_releases();
     report.cycles = model.end();
+    report.idle_beside_softmax = idle.idle();
+    report.toggles = toggles.shares();
     return report;
 }
 

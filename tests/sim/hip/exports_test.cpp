@@ -70,7 +70,7 @@ TEST_CASE("the library exports AMD's functions in AMD's version nodes, and nothi
         CHECK_MESSAGE((expected.contains(name) || name.starts_with("zyfaSim")), name);
     for (const char* name :
          {"zyfaSimVersion", "zyfaSimSetDeviceCount", "zyfaSimSetDevice", "zyfaSimLastFault",
-          "zyfaSimClearFault", "zyfaSimLastLaunch", "zyfaSimLastTiming", "zyfaSimLastTrace"})
+          "zyfaSimClearFault", "zyfaSimLastLaunch", "zyfaSimReadTelemetry", "zyfaSimLastTiming", "zyfaSimLastTrace"})
         CHECK_MESSAGE(dlsym(handle, name) != nullptr, name);
     dlclose(handle);
 }

@@ -359,6 +359,7 @@ TEST_CASE("a kernel and the host see each other's writes while it runs") {
 TEST_CASE("workgroups on the cycle model leave a report and a trace") {
     Kernels kernels;
     Buffer<float> in(ramp(512)), out(512);
+    REQUIRE(zyfaSimSetDevice(0, "timed_workgroups", "0") == nullptr);
     HIP_CHECK(kernels.scale(in.data, out.data, 512, 2.0f));
     HIP_CHECK(hipDeviceSynchronize());
     CHECK(zyfaSimLastTiming(0, 0) == nullptr);
@@ -373,7 +374,7 @@ TEST_CASE("workgroups on the cycle model leave a report and a trace") {
     const char* trace = zyfaSimLastTrace(0);
     REQUIRE(trace != nullptr);
     CHECK_NE(std::string(trace).find("global_load_dword"), std::string::npos);
-    REQUIRE(zyfaSimSetDevice(0, "timed_workgroups", "0") == nullptr);
+    REQUIRE(zyfaSimSetDevice(0, "timed_workgroups", "auto") == nullptr);
     REQUIRE(zyfaSimSetDevice(0, "events", "0") == nullptr);
 }
 
@@ -403,4 +404,44 @@ TEST_CASE("occupancy follows registers and LDS") {
     hipFuncAttributes attributes{};
     HIP_CHECK(hipFuncGetAttributes(&attributes, kernels.get("echo")));
     CHECK_EQ(attributes.maxDynamicSharedSizeBytes, 160 * 1024 - 512);
+}
+
+TEST_CASE("a launch with the code, arguments and data of an earlier one does not run again") {
+    Kernels kernels;
+    Buffer<float> in(ramp(512)), out(512);
+    const auto repeated = [&] {
+        HIP_CHECK(hipDeviceSynchronize());
+        zyfaSimTelemetry telemetry{};
+        REQUIRE_EQ(zyfaSimReadTelemetry(0, &telemetry), 0);
+        CHECK_GT(telemetry.shader_clock_ghz, 0);
+        return telemetry.repeated == 1;
+    };
+    HIP_CHECK(kernels.scale(in.data, out.data, 512, 2.0f));
+    CHECK_FALSE(repeated());
+    zyfaSimLaunch first{}, second{};
+    REQUIRE_EQ(zyfaSimLastLaunch(0, &first), 0);
+    HIP_CHECK(kernels.scale(in.data, out.data, 512, 2.0f));
+    CHECK(repeated());
+    REQUIRE_EQ(zyfaSimLastLaunch(0, &second), 0);
+    CHECK_EQ(first.cycles, second.cycles);
+    CHECK_EQ(first.instructions, second.instructions);
+
+    SUBCASE("an argument changed") {
+        HIP_CHECK(kernels.scale(in.data, out.data, 512, 3.0f));
+        CHECK_FALSE(repeated());
+        CHECK_EQ(out.read()[511], 3.0f * 511.5f);
+    }
+    SUBCASE("an input changed") {
+        const float one = 1;
+        HIP_CHECK(hipMemcpy(in.data + 511, &one, sizeof one, hipMemcpyHostToDevice));
+        HIP_CHECK(kernels.scale(in.data, out.data, 512, 2.0f));
+        CHECK_FALSE(repeated());
+        CHECK_EQ(out.read()[511], 2.0f);
+    }
+    SUBCASE("the output changed") {
+        HIP_CHECK(hipMemset(out.data, 0, 4));
+        HIP_CHECK(kernels.scale(in.data, out.data, 512, 2.0f));
+        CHECK_FALSE(repeated());
+        CHECK_EQ(out.read()[0], 2.0f * ramp(512)[0]);
+    }
 }
