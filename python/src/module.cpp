@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zyfa._core: what the Python package calls. It knows addresses, shapes and strides, not PyTorch, so that one
-// build serves every version of it. Arguments are positional and many: each Python object made on the way of
+// zyfa._core: what the Python package calls. Arguments are positional: each Python object made on the way of
 // a call costs host time.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -17,30 +16,23 @@ namespace nb = nanobind;
 using namespace zyfa;
 using python::context_for;
 using python::in_python_words;
-using python::view_of;
 
 namespace {
 
 using Scale = std::optional<float>;
 
-// clang-format off
-#define ZYFA_TENSOR_PARAMETERS(t)                                                                          \
-    std::uintptr_t t##_data, int t##_dtype, const nb::tuple &t##_shape, const nb::tuple &t##_stride
-#define ZYFA_TENSOR(t) view_of(t##_data, t##_shape, t##_stride, static_cast<DType>(t##_dtype), device)
-// clang-format on
-
-/// Whether the call runs on host memory, and on the simulator, is one question: a GPU's tensors never do.
-void run_attention(bool simulated, int device, std::uintptr_t stream, ZYFA_TENSOR_PARAMETERS(q),
-                   ZYFA_TENSOR_PARAMETERS(k), ZYFA_TENSOR_PARAMETERS(v), ZYFA_TENSOR_PARAMETERS(o),
-                   std::uintptr_t lse, bool causal, Scale softmax_scale, Scale q_descale, Scale k_descale,
-                   Scale v_descale) {
+/// Whether the call runs on the CPU's tensors, and on the simulator, is one question: a GPU's tensors never
+/// do.
+void run_attention(bool simulated, std::uintptr_t stream, nb::handle q, nb::handle k, nb::handle v,
+                   nb::handle out, nb::handle lse, bool causal, Scale softmax_scale, Scale q_descale,
+                   Scale k_descale, Scale v_descale) {
     in_python_words([&] {
         AttentionArgs args;
-        args.q = ZYFA_TENSOR(q);
-        args.k = ZYFA_TENSOR(k);
-        args.v = ZYFA_TENSOR(v);
-        args.o = ZYFA_TENSOR(o);
-        args.lse = reinterpret_cast<float*>(lse);
+        args.q = python::view_of(q, "q", simulated);
+        args.k = python::view_of(k, "k", simulated);
+        args.v = python::view_of(v, "v", simulated);
+        args.o = python::output_view_of(out, simulated);
+        args.lse = static_cast<float*>(lse.is_none() ? nullptr : python::address_of(lse));
         args.mask = causal ? Mask::causal : Mask::none;
         args.softmax_scale = softmax_scale;
         args.q_descale = q_descale;
@@ -93,13 +85,15 @@ Problem problem_of(const TensorView& q, const TensorView& k, const TensorView& v
 
 enum class Ask { prepare, explain, tune };
 
-/// For tune, the addresses are those of host copies of the inputs, or 0.
-nb::dict about(Ask ask, bool simulated, int device, ZYFA_TENSOR_PARAMETERS(q), ZYFA_TENSOR_PARAMETERS(k),
-               ZYFA_TENSOR_PARAMETERS(v), ZYFA_TENSOR_PARAMETERS(o), bool lse, bool causal,
-               Scale softmax_scale, double budget_s, bool retune, const std::string& profile) {
-    (void)o_data;
+/// `inputs`: whether q, k and v are host copies of inputs to tune on.
+nb::dict about(Ask ask, bool simulated, int device, nb::handle q_tensor, nb::handle k_tensor,
+               nb::handle v_tensor, nb::handle out_tensor, bool lse, bool causal, Scale softmax_scale,
+               bool inputs, double budget_s, bool retune, const std::string& profile) {
     const Explanation explanation = in_python_words([&] {
-        const TensorView q = ZYFA_TENSOR(q), k = ZYFA_TENSOR(k), v = ZYFA_TENSOR(v), o = ZYFA_TENSOR(o);
+        const TensorView q = python::view_of(q_tensor, "q", true, inputs);
+        const TensorView k = python::view_of(k_tensor, "k", true, inputs);
+        const TensorView v = python::view_of(v_tensor, "v", true, inputs);
+        const TensorView o = python::output_view_of(out_tensor, true, false);
         const Problem problem = problem_of(q, k, v, o, lse, causal, softmax_scale);
         const nb::gil_scoped_release released;
         Context& context = context_for(simulated);
@@ -177,19 +171,17 @@ NB_MODULE(_core, m) {
     m.doc() = "zyfa's C++ library for the Python package; use the functions of zyfa.";
     python::translate_errors();
     m.attr("version") = zyfa_version();
-    m.def("attention", &run_attention);
-    const auto question = [&m](const char* name, auto ask) {
-        m.def(name, [](bool simulated, int device, ZYFA_TENSOR_PARAMETERS(q), ZYFA_TENSOR_PARAMETERS(k),
-                       ZYFA_TENSOR_PARAMETERS(v), ZYFA_TENSOR_PARAMETERS(o), bool lse, bool causal,
-                       Scale softmax_scale, double budget_s, bool retune, const std::string& profile) {
-            return about(decltype(ask)::value, simulated, device, q_data, q_dtype, q_shape, q_stride, k_data,
-                         k_dtype, k_shape, k_stride, v_data, v_dtype, v_shape, v_stride, o_data, o_dtype,
-                         o_shape, o_stride, lse, causal, softmax_scale, budget_s, retune, profile);
-        });
-    };
-    question("prepare", std::integral_constant<Ask, Ask::prepare>{});
-    question("explain", std::integral_constant<Ask, Ask::explain>{});
-    question("tune", std::integral_constant<Ask, Ask::tune>{});
+    m.def("attention", &run_attention, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+          nb::arg().none(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg().none(),
+          nb::arg().none());
+    m.def("register_torch", &python::register_torch, nb::arg().none(), nb::arg().none(), nb::arg().none(),
+          nb::arg().none());
+    m.def("take_cpu_memory_as_device_memory", &python::take_cpu_memory_as_device_memory);
+    nb::enum_<Ask>(m, "Ask")
+        .value("prepare", Ask::prepare)
+        .value("explain", Ask::explain)
+        .value("tune", Ask::tune);
+    m.def("about", &about);
     m.def("counters", &counters);
     m.def("layers", &layers);
     m.def("devices", &devices);

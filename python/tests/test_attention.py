@@ -142,3 +142,20 @@ def test_threads_run_side_by_side():
     for thread in threads:
         thread.join()
     assert len(results) == 4 and all(torch.equal(r, wanted) for r in results)
+
+
+def test_tensors_are_read_without_dlpack_too():
+    from zyfa import _core, _ops
+
+    q, k, v = reference.draw(2, 70, 90, 4, 2)
+    packed = torch.stack([k, v], dim=2)
+    wanted = zyfa.flash_attn_func(q, packed[:, :, 0], packed[:, :, 1], causal=True, return_lse=True)
+    dtypes = (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e4m3fnuz)
+    _core.register_torch(*dtypes, None)
+    try:
+        got = zyfa.flash_attn_func(q, packed[:, :, 0], packed[:, :, 1], causal=True, return_lse=True)
+        with pytest.raises(zyfa.Unsupported, match="torch.float16"):
+            zyfa.flash_attn_func(q.half(), k, v)
+    finally:
+        _core.register_torch(*dtypes, getattr(torch.Tensor, "__dlpack_c_exchange_api__", None))
+    assert all(torch.equal(a, b) for a, b in zip(got, wanted))

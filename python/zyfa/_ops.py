@@ -16,10 +16,12 @@ from ._errors import InvalidArgument, Unsupported
 
 Tensor = torch.Tensor
 
-# As zyfa::DType counts. e4m3fnuz is there so that the library can refuse it by name.
-_DTYPES = {torch.bfloat16: 0, torch.float8_e4m3fn: 1}
-if hasattr(torch, "float8_e4m3fnuz"):
-    _DTYPES[torch.float8_e4m3fnuz] = 2
+_core.register_torch(
+    torch.bfloat16,
+    torch.float8_e4m3fn,
+    getattr(torch, "float8_e4m3fnuz", None),
+    getattr(torch.Tensor, "__dlpack_c_exchange_api__", None),
+)
 
 _SCALES = (
     "float? softmax_scale, bool causal, float? q_descale, float? k_descale, float? v_descale, "
@@ -32,19 +34,10 @@ _SCHEMAS = {
 }
 
 
-def dtype_code(tensor: Tensor, name: str) -> int:
-    code = _DTYPES.get(tensor.dtype)
-    if code is None:
-        raise Unsupported(
-            f"{name}.dtype is {tensor.dtype}; accepted: torch.bfloat16, torch.float8_e4m3fn", f"{name}.dtype"
-        )
-    return code
-
-
 def empty_output(q: Tensor, v: Tensor, device: Optional[str] = None) -> Tensor:
     """Memory for O: BF16, with q's strides where they fit."""
-    if q.dim() == 4 and v.dim() == 4 and q.shape[3] != v.shape[3]:
-        return q.new_empty((*q.shape[:3], v.shape[3]), dtype=torch.bfloat16, device=device)
+    if q.size(-1) != v.size(-1):
+        return q.new_empty((*q.shape[:-1], v.shape[-1]), dtype=torch.bfloat16, device=device)
     return torch.empty_like(q, dtype=torch.bfloat16, device=device)
 
 
@@ -81,41 +74,21 @@ def _entry(name: str, descale: Tensor) -> float:
     return float(values[0])
 
 
-def _run(simulated, device, stream, q, k, v, out, lse, scale, causal, qd, kd, vd, qd_t, kd_t, vd_t) -> None:
-    refuse_gradients(q, k, v)
+def _launch(simulated, stream, q, k, v, out, lse, scale, causal, qd, kd, vd, qd_t, kd_t, vd_t) -> None:
+    if torch.is_grad_enabled():
+        refuse_gradients(q, k, v)
     if qd_t is not None:
         qd = _entry("q_descale", qd_t)
     if kd_t is not None:
         kd = _entry("k_descale", kd_t)
     if vd_t is not None:
         vd = _entry("v_descale", vd_t)
-    dtypes = _DTYPES
-    try:
-        q_dtype, k_dtype, v_dtype = dtypes[q.dtype], dtypes[k.dtype], dtypes[v.dtype]
-        o_dtype = 0 if out.dtype is torch.bfloat16 else 3
-    except KeyError:
-        q_dtype, k_dtype, v_dtype = dtype_code(q, "q"), dtype_code(k, "k"), dtype_code(v, "v")
-    _core.attention(
-        simulated, device, stream,
-        q.data_ptr(), q_dtype, q.shape, q.stride(),
-        k.data_ptr(), k_dtype, k.shape, k.stride(),
-        v.data_ptr(), v_dtype, v.shape, v.stride(),
-        out.data_ptr(), o_dtype, out.shape, out.stride(),
-        0 if lse is None else lse.data_ptr(),
-        causal, scale, qd, kd, vd,
-    )  # fmt: skip
-
-
-def _same_device(q: Tensor, k: Tensor, v: Tensor) -> None:
-    if k.device != q.device or v.device != q.device:
-        name, tensor = ("k", k) if k.device != q.device else ("v", v)
-        raise InvalidArgument(f"{name} is on {tensor.device}; accepted: {q.device}, the device of q", name)
+    _core.attention(simulated, stream, q, k, v, out, lse, causal, scale, qd, kd, vd)
 
 
 def _on_simulator(q, k, v, out, lse, *scales) -> None:
     _device.require_simulator("q")
-    _same_device(q, k, v)
-    _run(True, 0, 0, q, k, v, out, lse, *scales)
+    _launch(True, 0, q, k, v, out, lse, *scales)
 
 
 _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (
@@ -125,9 +98,7 @@ _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (
 
 def _on_gpu(q, k, v, out, lse, *scales) -> None:
     _device.require_rocm("q")
-    _same_device(q, k, v)
-    device = q.get_device()
-    _run(False, device, _raw_stream(device), q, k, v, out, lse, *scales)
+    _launch(False, _raw_stream(q.get_device()), q, k, v, out, lse, *scales)
 
 
 def _kernels(run):
@@ -148,8 +119,6 @@ def _kernels(run):
 
 def _fake(q, k, v, out, lse, *scales) -> None:
     refuse_gradients(q, k, v)
-    for name, tensor in (("q", q), ("k", k), ("v", v)):
-        dtype_code(tensor, name)
 
 
 def _tags() -> tuple:

@@ -63,14 +63,10 @@ def _about(
     causal = causal_of(causal, window_size, q.shape[1], k.shape[1])
     if out is None:
         out = _ops.empty_output(q, v, device="meta")
-    inputs = [_on_host(t) if data else t for t in (q, k, v)]
-    described: list = []
-    for name, tensor in zip(("q", "k", "v"), inputs):
-        address = tensor.data_ptr() if data else 0
-        described += [address, _ops.dtype_code(tensor, name), tensor.shape, tensor.stride()]
-    described += [0, 0 if out.dtype is torch.bfloat16 else 3, out.shape, out.stride()]
-    answer = question(
-        simulated, ordinal, *described, return_lse, causal, softmax_scale, budget_s, retune, profile
+    if data:
+        q, k, v = _on_host(q), _on_host(k), _on_host(v)
+    answer = _core.about(
+        question, simulated, ordinal, q, k, v, out, return_lse, causal, softmax_scale, data, budget_s, retune, profile
     )
     return Explanation(**answer)
 
@@ -101,7 +97,7 @@ def prepare(
     device do, with ``device`` (a GPU, or "sim" for the simulator) then saying where. Not legal while a stream of the
     device captures.
     """
-    return _about(_core.prepare, q, k, v, softmax_scale, causal, window_size, return_lse, out, device)
+    return _about(_core.Ask.prepare, q, k, v, softmax_scale, causal, window_size, return_lse, out, device)
 
 
 def explain(
@@ -117,7 +113,7 @@ def explain(
     device: Device = None,
 ) -> Explanation:
     """What would run for a call, without assembling, loading, tuning or storing anything. Arguments as of ``prepare``."""
-    return _about(_core.explain, q, k, v, softmax_scale, causal, window_size, return_lse, out, device)
+    return _about(_core.Ask.explain, q, k, v, softmax_scale, causal, window_size, return_lse, out, device)
 
 
 def tune(
@@ -149,7 +145,7 @@ def tune(
     """
     data = q.device.type != "meta"
     return _about(
-        _core.tune, q, k, v, softmax_scale, causal, window_size, return_lse, out, device, data=data,
+        _core.Ask.tune, q, k, v, softmax_scale, causal, window_size, return_lse, out, device, data=data,
         budget_s=budget_s, retune=retune, profile=profile,
     )  # fmt: skip
 
