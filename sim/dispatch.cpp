@@ -68,7 +68,8 @@ void set_scalars(const Dispatch& d, const Workgroup& group, Wave& wave) {
 
 void set_vectors(const Dispatch& d, Wave& wave) {
     const Kernel& k = *d.kernel;
-    std::fill_n(wave.v, std::size_t{k.vgprs} * lanes, poison_vgpr);
+    const std::uint32_t vgprs = d.code->v_end() > k.vgprs ? std::min(256u, k.vgprs + k.agprs) : k.vgprs;
+    std::fill_n(wave.v, std::size_t{vgprs} * lanes, poison_vgpr);
     std::fill_n(wave.v + std::size_t{agpr_base} * lanes, std::size_t{k.agprs} * lanes, poison_vgpr);
     for (unsigned lane = 0; lane < lanes; ++lane) {
         const std::uint32_t item = wave.id * lanes + lane;
@@ -113,7 +114,11 @@ void start_workgroup(const Dispatch& d, std::uint64_t linear_id, Workgroup& grou
         wave.priority = 0;
         wave.instructions = wave.idle = 0;
         std::fill(std::begin(wave.cycles), std::end(wave.cycles), 0);
-        wave.v_limit = static_cast<std::uint16_t>(d.kernel->vgprs);
+        // The file is one: a VGPR is in range up to the whole allocation, whatever accum_offset says. AITER's
+        // BF16 kernels name v160 to v255 with an accum_offset of 160 and no AGPR.
+        wave.v_limit = static_cast<std::uint16_t>(std::min(256u, d.kernel->vgprs + d.kernel->agprs));
+        wave.accumulators_from = static_cast<std::uint16_t>(d.kernel->vgprs);
+        wave.high_vgprs = wave.accumulators = false;
         wave.a_limit = static_cast<std::uint16_t>(d.kernel->agprs);
         wave.scratch_bytes = d.scratch_bytes;
         wave.scratch.resize(std::size_t{d.scratch_bytes} * lanes);

@@ -23,9 +23,6 @@ namespace zyfa::sim {
 
 namespace {
 
-/// Instructions of one wave before the next gets its turn: long enough to keep its registers in the host's
-/// cache, short enough for waves that wait for each other through LDS.
-constexpr std::uint64_t default_wave_quantum = 4096;
 /// Instructions of one workgroup before another resident one gets its turn. Only kernels whose workgroups
 /// wait for each other notice.
 constexpr std::uint64_t workgroup_quantum = 1u << 20;
@@ -160,7 +157,9 @@ class Run {
                     group = std::make_unique<Workgroup>();
                 }
                 const std::size_t first = vary_waves_ ? random_() % dispatch_.waves : 0;
-                const std::uint64_t quantum = vary_waves_ ? 64 + random_() % 8128 : default_wave_quantum;
+                const std::uint64_t quantum = vary_waves_
+                                                  ? 1 + random_() % (2 * dispatch_.device.wave_quantum)
+                                                  : dispatch_.device.wave_quantum;
                 lock.unlock();
                 start_workgroup(dispatch_, id, *group);
                 group->next_wave = first;

@@ -102,7 +102,12 @@ struct DeviceConfig {
     std::uint32_t compute_units = 256, xcds = 8, simds = 4;
     double clock_ghz = 2.4; ///< shader clock of the cost model (paper Table I: maximum)
     std::uint64_t seed = 0; ///< 0: fixed order
-    unsigned threads = 0;   ///< host threads; 0: hardware_concurrency
+    /// Few, so that waves between two barriers advance about together, as they do on a compute unit: AITER's
+    /// FP8 and 192/128 kernels refill an LDS buffer that only such timing keeps from being read. It costs
+    /// nothing measurable. Instructions of one wave before the next of its workgroup gets its turn; with a
+    /// seed, each workgroup draws its own between 1 and twice this.
+    std::uint64_t wave_quantum = 16;
+    unsigned threads = 0; ///< host threads; 0: hardware_concurrency
     /// Instructions of one wave after which the launch is taken to hang.
     std::uint64_t instruction_limit = 2'000'000'000;
 };

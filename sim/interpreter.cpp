@@ -8,7 +8,7 @@ namespace zyfa::sim {
 
 namespace {
 
-void check_registers(const Wave& wave, const Instruction& i) {
+void check_registers(Wave& wave, const Instruction& i) {
     const auto refuse = [](const char* file, unsigned highest, unsigned limit) {
         fault("register out of range", std::string(file) + std::to_string(highest) +
                                            " is named, the kernel allocates " + std::to_string(limit));
@@ -17,6 +17,11 @@ void check_registers(const Wave& wave, const Instruction& i) {
         refuse("v", i.v_end - 1u, wave.v_limit);
     if (i.a_end > wave.a_limit)
         refuse("a", i.a_end - 1u, wave.a_limit);
+    wave.high_vgprs = wave.high_vgprs || i.v_end > wave.accumulators_from;
+    wave.accumulators = wave.accumulators || i.a_end > 0;
+    if (wave.high_vgprs && wave.accumulators) // kept apart here, one register on the device
+        fault("not simulated", "the kernel names AGPRs and VGPRs from its accum_offset, " +
+                                   std::to_string(wave.accumulators_from) + ", on");
 }
 
 /// The instruction with its vector registers moved by M0 (s_set_gpr_idx_on). M0[7:0]: offset; M0[15:12]:
@@ -42,7 +47,7 @@ void index_registers(const Wave& wave, const Instruction& i, Instruction& moved)
 
 } // namespace
 
-const Instruction* examine(const Wave& wave, const Instruction& i, Instruction& moved) {
+const Instruction* examine(Wave& wave, const Instruction& i, Instruction& moved) {
     if (wave.skipping && (i.flags & flag::vector) != 0)
         return nullptr;
     const bool vector_alu = i.valu != nullptr || i.kind == InstructionClass::valu;

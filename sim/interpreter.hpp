@@ -21,10 +21,10 @@ struct NoHooks {
 /// What the wave executes for the instruction at its PC while VGPR indexing, VSKIP or a descriptor with fewer
 /// registers than the code object names call for a look: null if it is skipped, `moved` if its registers are
 /// indexed. FaultError if it names registers that the kernel does not have.
-const Instruction* examine(const Wave& wave, const Instruction& instruction, Instruction& moved);
+const Instruction* examine(Wave& wave, const Instruction& instruction, Instruction& moved);
 /// Whether every instruction of the wave's code needs examine().
 inline bool needs_examination(const Wave& wave) noexcept {
-    return wave.indexed || wave.skipping || wave.code->v_end() > wave.v_limit ||
+    return wave.indexed || wave.skipping || wave.code->v_end() > wave.accumulators_from ||
            wave.code->a_end() > wave.a_limit;
 }
 

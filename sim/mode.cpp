@@ -50,7 +50,7 @@ std::uint32_t read_hardware_register(const Wave& wave, unsigned id) {
     case id_hw_id:
         return wave.hardware_id;
     case id_gpr_alloc:
-        return (wave.v_limit + wave.a_limit) / 8u << 8;
+        return (wave.accumulators_from + wave.a_limit) / 8u << 8;
     case id_lds_alloc:
         return (wave.group->lds_bytes + 511) / 512 << 12;
     case id_ib_sts:

@@ -82,9 +82,12 @@ struct Wave {
     // Cold.
     unsigned id = 0; ///< in the workgroup
     std::uint16_t v_limit = 0, a_limit = 0;
-    std::uint32_t scratch_bytes = 0; ///< per lane
-    std::vector<std::byte> scratch;  ///< 64 lanes one after the other
-    std::uint64_t existing = ~0ull;  ///< lanes that hold work-items
+    std::uint16_t accumulators_from =
+        0; ///< v[accumulators_from + n] and a[n] are one register (accum_offset)
+    bool high_vgprs = false, accumulators = false; ///< which of the two names were used
+    std::uint32_t scratch_bytes = 0;               ///< per lane
+    std::vector<std::byte> scratch;                ///< 64 lanes one after the other
+    std::uint64_t existing = ~0ull;                ///< lanes that hold work-items
     std::uint32_t hardware_id = 0, xcc_id = 0;
 
     std::uint64_t s64(unsigned code_index) const noexcept {

@@ -52,6 +52,8 @@ std::optional<std::string> set_option(DeviceOptions& options, const std::string&
         good = parse(value, changed.memory) && changed.memory > 0;
     else if (option == "timed_workgroups")
         good = parse_timed(value, changed.timed_workgroups);
+    else if (option == "wave_quantum")
+        good = parse(value, changed.wave_quantum) && changed.wave_quantum > 0;
     else if (option == "instruction_limit")
         good = parse(value, changed.instruction_limit) && changed.instruction_limit > 0;
     else if (option == "events") {
@@ -68,7 +70,8 @@ std::optional<std::string> set_option(DeviceOptions& options, const std::string&
         (option == "name" ? changed.name : option == "driver" ? changed.driver : changed.firmware) = value;
     } else {
         return "unknown option; there are seed, clock_factor, threads, compute_units, xcds, memory, "
-               "launch_overhead_us, timed_workgroups, events, sanitize, instruction_limit, name, driver, "
+               "launch_overhead_us, timed_workgroups, events, sanitize, wave_quantum, instruction_limit, "
+               "name, driver, "
                "firmware";
     }
     if (!good)
@@ -113,6 +116,7 @@ Engine& Device::engine() {
         config.xcds = options_.xcds;
         config.clock_ghz = peak_clock_ghz * options_.clock_factor;
         config.seed = options_.seed;
+        config.wave_quantum = options_.wave_quantum;
         config.threads = options_.threads;
         config.instruction_limit = options_.instruction_limit;
     }

@@ -30,6 +30,7 @@ struct DeviceOptions {
     std::optional<std::uint32_t> timed_workgroups;
     bool events = false;   ///< keep every instruction of those, for a trace
     bool sanitize = false; ///< every launch under the sanitizer (sim/sanitizer)
+    std::uint64_t wave_quantum = DeviceConfig{}.wave_quantum;
     std::uint64_t instruction_limit = DeviceConfig{}.instruction_limit; ///< of a wave; beyond, it hangs
 };
 

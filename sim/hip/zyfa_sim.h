@@ -32,6 +32,7 @@ int zyfaSimSetDeviceCount(int count);
  *                       theirs. "auto" (default): two, once a timing event was recorded on the device
  *   events              1: keep every instruction of those, for zyfaSimLastTrace
  *   sanitize            1: run every launch under the sanitizer
+ *   wave_quantum        instructions of a wave before the next of its workgroup gets its turn, 16 by default
  *   instruction_limit   instructions of a wave after which a kernel is taken to hang
  *   name                marketing name
  *   driver, firmware    version strings

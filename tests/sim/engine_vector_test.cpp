@@ -243,6 +243,26 @@ TEST_CASE("engine: SDWA selects parts of sources and destinations") {
     CHECK(r[5][4] == bits(2));
 }
 
+TEST_CASE("engine: VGPRs go on through the accumulation registers, under one of the two names") {
+    // AITER's BF16 kernels: an accum_offset of 160 and v160 to v255.
+    const KernelShape shape{.vgprs = 8, .agprs = 8};
+    const std::string store = "s_load_dwordx2 s[4:5], s[0:1], 0\nv_mov_b32 v12, 7\nv_lshlrev_b32 v1, 2, v0\n"
+                              "s_waitcnt lgkmcnt(0)\nglobal_store_dword v1, v12, s[4:5]\n";
+    Machine machine;
+    std::uint32_t* out = machine.buffer<std::uint32_t>(64);
+    machine.load(store, shape);
+    const LaunchResult result = machine.run({1, 1, 1}, {64, 1, 1}, out);
+    CHECK_MESSAGE(!result.fault, text(result));
+    CHECK(out[63] == 7);
+
+    machine.load("v_mov_b32 v16, 7\n", shape); // beyond both
+    CHECK(machine.run({1, 1, 1}, {64, 1, 1}, out).fault);
+    machine.load("v_mov_b32 v12, 7\nv_accvgpr_write_b32 a0, v12\n", shape);
+    const LaunchResult both = machine.run({1, 1, 1}, {64, 1, 1}, out);
+    REQUIRE(both.fault);
+    CHECK(both.fault->text.find("accum_offset") != std::string::npos);
+}
+
 TEST_CASE("engine: accumulation registers") {
     KernelShape shape;
     shape.agprs = 8;
