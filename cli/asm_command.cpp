@@ -31,6 +31,35 @@ struct AsmFlags {
     std::string output, object, launch;
 };
 
+/// The check against fp64. The limits leave room for any schedule; `zyfa check` holds a kernel closer.
+nlohmann::ordered_json attention_json(const Problem& problem) {
+    const auto tensor = [](const char* name, const Strides& strides) {
+        return nlohmann::ordered_json{{"buffer", name},
+                                      {"strides", {strides.batch, strides.head, strides.seq}}};
+    };
+    const bool fp8 = problem.dtype == DType::e4m3;
+    nlohmann::ordered_json json{{"dtype", to_string(problem.dtype)},
+                                {"batch", problem.batch},
+                                {"heads_q", problem.heads_q},
+                                {"heads_kv", problem.heads_kv},
+                                {"seq_q", problem.seq_q},
+                                {"seq_kv", problem.seq_kv},
+                                {"dim_qk", problem.dim_qk},
+                                {"dim_v", problem.dim_v},
+                                {"mask", to_string(problem.mask)},
+                                {"softmax_scale", problem.softmax_scale},
+                                {"q", tensor("q", problem.q)},
+                                {"k", tensor("k", problem.k)},
+                                {"v", tensor("v", problem.v)},
+                                {"o", tensor("o", problem.o)},
+                                {"relative_rms", fp8 ? 0.04 : 0.005}};
+    if (problem.lse) {
+        json["lse"] = {{"buffer", "lse"}, {"strides", {problem.lse_batch_stride, problem.lse_head_stride}}};
+        json["lse_max_abs"] = fp8 ? 0.01 : 1e-4;
+    }
+    return json;
+}
+
 /// The plan as a launch file: constants as they are, what varies per call as buffers and scales. BF16 or e4m3
 /// input is drawn by the launch file's own generator.
 nlohmann::ordered_json launch_json(const Problem& problem, const templates::LaunchPlan& plan) {
@@ -57,6 +86,7 @@ nlohmann::ordered_json launch_json(const Problem& problem, const templates::Laun
         json["buffers"]["lse"] = {{"size", tuner::layout_lse(problem).extent_bytes()}, {"fill", 255}};
         json["outputs"].push_back({{"buffer", "lse"}, {"file", "lse.bin"}, {"type", "f32"}, {"print", 4}});
     }
+    json["attention"] = attention_json(problem);
     std::string hex;
     for (const std::byte byte : plan.kernarg) {
         hex += fmt::format("{:02x}", static_cast<unsigned>(byte));

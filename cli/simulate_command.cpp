@@ -2,7 +2,6 @@
 // zyfa simulate: one launch of any gfx950 code object, described by LAUNCH.json, through the HIP API of the
 // simulator (or of a GPU, with --device N).
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -17,10 +16,12 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/attention_check.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/files.hpp"
 #include "cli/launch_file.hpp"
+#include "cli/launch_results.hpp"
 #include "cli/sanitize.hpp"
 #include "runtime/runtime.hpp"
 #include "sim/hip/zyfa_sim.h"
@@ -88,51 +89,7 @@ void set_options(const Extension& extension, int device, const std::vector<std::
     }
 }
 
-struct Comparison {
-    bool passed = true;
-    double max_abs = 0;
-    std::uint64_t differing = 0, elements = 0;
-    std::optional<std::uint64_t> first; ///< index of the first element at fault
-    double found = 0, wanted = 0;
-};
-
-struct OutputResult {
-    const OutputSpec* spec = nullptr;
-    std::uint64_t size = 0;
-    std::optional<Comparison> comparison;
-    std::vector<double> values; ///< those to print
-};
-
-Comparison compare(const OutputSpec& spec, std::span<const std::byte> found,
-                   std::span<const std::byte> wanted) {
-    Comparison result;
-    const std::size_t step = size_of(spec.type);
-    if (found.size() < wanted.size()) {
-        throw Error(ErrorCode::invalid_argument, spec.equals,
-                    fmt::format("{} has {} bytes, buffer '{}' has {}", spec.equals, wanted.size(),
-                                spec.buffer, found.size()));
-    }
-    result.elements = wanted.size() / step;
-    for (std::uint64_t i = 0; i < result.elements; ++i) {
-        const double a = load(spec.type, found.subspan(i * step, step));
-        const double b = load(spec.type, wanted.subspan(i * step, step));
-        const bool same = a == b || (std::isnan(a) && std::isnan(b));
-        const double difference = same ? 0 : std::fabs(a - b);
-        if (!(difference <= spec.tolerance)) { // a NaN on one side fails too
-            if (!result.first) {
-                result.first = i;
-                result.found = a;
-                result.wanted = b;
-            }
-            ++result.differing;
-        }
-        result.max_abs = std::isnan(difference) ? difference : std::max(result.max_abs, difference);
-    }
-    result.passed = result.differing == 0;
-    return result;
-}
-
-std::vector<std::byte> kernarg_block(const LaunchFile& launch,
+std::vector<std::byte> kernarg_block(const LaunchFile& launch, const std::map<std::string, Content>& contents,
                                      const std::map<std::string, runtime::DeviceBuffer>& buffers) {
     std::vector<std::byte> block(launch.kernarg_bytes);
     for (const KernargSpec& spec : launch.kernargs) {
@@ -141,6 +98,8 @@ std::vector<std::byte> kernarg_block(const LaunchFile& launch,
             const std::uint64_t address =
                 reinterpret_cast<std::uint64_t>(buffers.at(spec.buffer).data()) + spec.buffer_offset;
             std::memcpy(value.data(), &address, sizeof address);
+        } else if (!spec.descale_of.empty()) {
+            store(ElementType::f32, contents.at(spec.descale_of).descale, value);
         }
         std::copy(value.begin(), value.end(), block.begin() + spec.offset);
     }
@@ -170,46 +129,20 @@ std::vector<OutputResult> collect(const LaunchFile& launch,
     return results;
 }
 
-nlohmann::ordered_json in_json(const OutputResult& output) {
-    nlohmann::ordered_json json{{"buffer", output.spec->buffer}, {"bytes", output.size}};
-    if (!output.spec->file.empty()) {
-        json["file"] = output.spec->file;
+std::optional<AttentionResult> attention_result(const LaunchFile& launch,
+                                                const std::map<std::string, Content>& contents,
+                                                const std::map<std::string, runtime::DeviceBuffer>& buffers) {
+    if (!launch.attention) {
+        return std::nullopt;
     }
-    if (output.comparison) {
-        json["equals"] = output.spec->equals;
-        json["passed"] = output.comparison->passed;
-        json["max_abs"] = output.comparison->max_abs;
-        json["differing"] = output.comparison->differing;
-        json["elements"] = output.comparison->elements;
-    }
-    if (!output.values.empty()) {
-        json["values"] = output.values;
-    }
-    return json;
-}
-
-std::string in_words(const OutputResult& output) {
-    std::string text = bytes(static_cast<double>(output.size));
-    if (!output.spec->file.empty()) {
-        text += ", written to " + output.spec->file;
-    }
-    if (output.comparison) {
-        const Comparison& c = *output.comparison;
-        text += c.passed
-                    ? fmt::format(", equals {} (largest difference {:.3g}, accepted {:.3g})",
-                                  output.spec->equals, c.max_abs, output.spec->tolerance)
-                    : fmt::format(
-                          ", DIFFERS from {} in {} of {} elements; the first is [{}]: {:.9g}, wanted {:.9g}",
-                          output.spec->equals, c.differing, c.elements, *c.first, c.found, c.wanted);
-    }
-    if (!output.values.empty()) {
-        text += "\n";
-        for (const double value : output.values) {
-            text += fmt::format("{:.9g} ", value);
+    std::map<std::string, std::vector<std::byte>> outputs;
+    for (const TensorPlace* place : {&launch.attention->o, &launch.attention->lse}) {
+        if (const auto buffer = buffers.find(place->buffer); buffer != buffers.end()) {
+            outputs[place->buffer].resize(buffer->second.size());
+            buffer->second.download(outputs[place->buffer]);
         }
-        text.pop_back();
     }
-    return text;
+    return check_attention(*launch.attention, contents, outputs);
 }
 
 /// Of a launch that did not come to its end under the sanitizer.
@@ -241,12 +174,12 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
     set_options(extension, device, flags.all_options());
     const Sanitizing sanitizing(*runtime, device, flags.sanitizer);
     std::map<std::string, runtime::DeviceBuffer> buffers;
-    for (const auto& [name, spec] : launch.buffers) {
-        const std::vector<std::byte> content = initial_content(name, spec);
-        buffers.emplace(name, runtime::DeviceBuffer(runtime, device, content.size()))
-            .first->second.upload(content);
+    const std::map<std::string, Content> contents = initial_contents(launch);
+    for (const auto& [name, content] : contents) {
+        buffers.emplace(name, runtime::DeviceBuffer(runtime, device, content.bytes.size()))
+            .first->second.upload(content.bytes);
     }
-    std::vector<std::byte> kernarg = kernarg_block(launch, buffers);
+    std::vector<std::byte> kernarg = kernarg_block(launch, contents, buffers);
 
     const runtime::DeviceGuard guard(*runtime, device);
     const runtime::Module module(runtime, device, std::move(elf));
@@ -284,9 +217,11 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
     }
 
     const std::vector<OutputResult> outputs = collect(launch, buffers);
-    const bool passed = std::all_of(outputs.begin(), outputs.end(), [](const OutputResult& output) {
-        return !output.comparison || output.comparison->passed;
-    });
+    const std::optional<AttentionResult> attention = attention_result(launch, contents, buffers);
+    const bool passed = (!attention || attention->passed) &&
+                        std::all_of(outputs.begin(), outputs.end(), [](const OutputResult& output) {
+                            return !output.comparison || output.comparison->passed;
+                        });
     if (common.json) {
         nlohmann::ordered_json json{
             {"result", passed ? "ok" : "differs"},
@@ -311,6 +246,9 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
         }
         if (sanitizing) {
             json["sanitizer"] = nlohmann::ordered_json::parse(sanitizing.json());
+        }
+        if (attention) {
+            json["attention"] = in_json(*launch.attention, *attention);
         }
         for (const OutputResult& output : outputs) {
             json["outputs"].push_back(in_json(output));
@@ -342,6 +280,9 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
         }
         if (!flags.trace.empty()) {
             facts.add("trace", flags.trace + " (open it in ui.perfetto.dev)");
+        }
+        if (attention) {
+            facts.add("attention", in_words(*launch.attention, *attention));
         }
         for (const OutputResult& output : outputs) {
             facts.add(output.spec->buffer, in_words(output));

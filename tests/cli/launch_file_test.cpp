@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/reference.hpp"
 #include "core/safetensors.hpp"
 #include "tool.hpp"
 #include "zyfa/error.hpp"
@@ -129,7 +130,9 @@ TEST_CASE("buffers start with what their source says") {
         "normal": {"size": 40000, "generator": {"kind": "gaussian", "type": "f32", "mean": 3, "sd": 2, "seed": 5}}
     }})",
                                            folder.path());
-    const auto content = [&](const char* name) { return initial_content(name, launch.buffers.at(name)); };
+    const auto content = [&](const char* name) {
+        return initial_content(name, launch.buffers.at(name)).bytes;
+    };
     CHECK(content("fill") == std::vector<std::byte>(3, std::byte{7}));
     CHECK(content("file") ==
           std::vector<std::byte>{std::byte{'a'}, std::byte{'b'}, std::byte{'c'}, std::byte{0}, std::byte{0}});
@@ -153,4 +156,89 @@ TEST_CASE("buffers start with what their source says") {
     CHECK(mean == doctest::Approx(3).epsilon(0.03));     // SD of the mean: 0.02
     CHECK(variance == doctest::Approx(4).epsilon(0.06)); // SD of the variance: 0.057
     CHECK(content("normal") == normal);
+}
+
+TEST_CASE("tensors are cut, and quantised with a scale of their own that arguments and buffers can name") {
+    const test::TemporaryFolder folder;
+    SafeTensors tensors;
+    std::array<float, 24> values;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = static_cast<float>(i);
+    }
+    tensors.tensors["t"] = {.dtype = "F32", .shape = {2, 3, 4}, .data = std::as_bytes(std::span(values))};
+    const std::vector<std::byte> bytes = write_safetensors(tensors);
+    folder.write("t.safetensors", std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    const LaunchFile launch = parse_launch(R"({"kernel": "k", "buffers": {
+        "cut": {"safetensors": "t.safetensors", "tensor": "t", "cut": [[1, 2], [0, 2], [1, 3]]},
+        "codes": {"safetensors": "t.safetensors", "tensor": "t", "as": "e4m3", "scale": "auto"},
+        "drawn": {"size": 64, "generator": {"kind": "gaussian", "type": "bf16"}, "as": "e4m3", "scale": "auto"},
+        "rows": {"size": 16, "generator": {"kind": "ramp", "type": "f32", "repeat": 2}},
+        "descale": {"descale_of": "codes"},
+        "long": {"safetensors": "t.safetensors", "tensor": "t", "cut": [[1, 2], [0, 4], [1, 3]]},
+        "flat": {"safetensors": "t.safetensors", "tensor": "t", "cut": [[1, 2]]}
+    }, "kernargs": [{"descale_of": "codes"}]})",
+                                           folder.path());
+    CHECK(launch.kernargs[0].descale_of == "codes");
+    CHECK(launch.kernarg_bytes == 4);
+    const auto content = [&](const char* name) { return initial_content(name, launch.buffers.at(name)); };
+    const std::vector<std::byte> cut = content("cut").bytes;
+    REQUIRE(cut.size() == 16);
+    for (std::size_t i = 0; i < 4; ++i) {
+        CHECK(scalar<float>(cut, i) == std::array{13.f, 14.f, 17.f, 18.f}[i]);
+    }
+    // 23 * 16 = 368 is the largest power-of-two multiple within 448.
+    const Content codes = content("codes");
+    CHECK(codes.descale == 1.0 / 16);
+    REQUIRE(codes.bytes.size() == 24);
+    CHECK(e4m3_to_float(static_cast<std::uint8_t>(codes.bytes[20])) == 320);
+    CHECK(content("drawn").bytes.size() == 64);
+    CHECK(content("drawn").descale < 1.0 / 32); // the largest of 64 normal numbers is below 14
+    for (std::size_t i = 0; i < 4; ++i) {
+        CHECK(scalar<float>(content("rows").bytes, i) == std::array{0.f, 0.f, 1.f, 1.f}[i]);
+    }
+    CHECK_THROWS_WITH_AS(content("long"), doctest::Contains("ends at 4"), Error);
+    CHECK_THROWS_WITH_AS(content("flat"), doctest::Contains("3 dimensions"), Error);
+
+    LaunchFile two = launch;
+    two.buffers.erase("long");
+    two.buffers.erase("flat");
+    CHECK(scalar<float>(initial_contents(two).at("descale").bytes) == 1.0f / 16);
+}
+
+TEST_CASE("the reference check is read with its strides, and refused without limits") {
+    const auto read = [](const std::string& members) {
+        return R"({"kernel": "k", "buffers": {"q": {"size": 1}, "k": {"size": 1}, "v": {"size": 1}, "o": {"size": 1},
+                   "lse": {"size": 1}}, "attention": {)" +
+               members + "}}";
+    };
+    const LaunchFile launch = parse_launch(
+        read(R"("dtype": "e4m3", "heads_q": 4, "heads_kv": 1, "seq_q": 10, "seq_kv": 12, "mask": "none",
+                             "layout": "bshd", "q": {"offset": 16, "strides": [9, 8, 7]}, "lse": "lse",
+                             "relative_rms": 0.1, "lse_max_abs": 0.01, "probabilities": "e4m3")"),
+        "");
+    REQUIRE(launch.attention);
+    const Problem& problem = launch.attention->problem;
+    CHECK(problem.dtype == DType::e4m3);
+    CHECK(problem.mask == Mask::none);
+    CHECK(problem.heads_kv == 1);
+    CHECK(problem.seq_kv == 12);
+    CHECK(problem.lse);
+    CHECK(problem.q == Strides{.batch = 9, .head = 8, .seq = 7});
+    CHECK(problem.o == Strides{.batch = 5120, .head = 128, .seq = 512});
+    CHECK(launch.attention->q.offset == 16);
+    CHECK(launch.attention->probabilities == ElementType::e4m3);
+
+    CHECK(refused(read(R"("seq_q": 10)")) == "attention.relative_rms");
+    CHECK(refused(read(R"("relative_rms": 0.1)")) == "attention.seq_q");
+    CHECK(refused(read(R"("seq_q": 0, "relative_rms": 0.1)")) == "attention.seq_q");
+    CHECK(refused(read(R"("seq_q": 1, "relative_rms": 0.1, "lse": "lse")")) == "attention.lse_max_abs");
+    CHECK(refused(read(R"("seq_q": 1, "relative_rms": 0.1, "heads_q": 3, "heads_kv": 2)")) ==
+          "attention.heads_kv");
+    CHECK(refused(read(R"("seq_q": 1, "relative_rms": 0.1, "o": "p")")) == "attention");
+    CHECK(refused(read(R"("seq_q": 1, "relative_rms": 0.1, "softmax_scale": 0)")) ==
+          "attention.softmax_scale");
+    CHECK(refused(R"({"kernel": "k", "buffers": {"d": {"descale_of": "q"}}})") == "buffers.d.descale_of");
+    CHECK(
+        refused(R"({"kernel": "k", "buffers": {"x": {"size": 4, "generator": {"kind": "ramp", "type": "f32"},
+                      "as": "bf16", "scale": "auto"}}})") == "buffers.x.scale");
 }

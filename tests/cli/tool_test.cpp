@@ -361,6 +361,9 @@ TEST_CASE("a kernel of zyfa runs through asm --launch and simulate") {
     CHECK(json["result"] == "ok");
     CHECK(json["simulated"] == true);
     CHECK(json["kernel_ms"].get<double>() > 0);
+    CHECK(json["attention"]["passed"] == true);
+    CHECK(json["attention"]["relative_rms"].get<double>() > 0.0005); // O rounded to BF16: about 0.0017
+    CHECK(json["attention"]["lse_max_abs"].get<double>() < 1e-4);
     REQUIRE(json["outputs"].size() == 2);
     CHECK(json["outputs"][0]["bytes"] == 2 * 96 * 128 * 2);
     for (const Json& value : json["outputs"][0]["values"]) {
@@ -379,6 +382,15 @@ TEST_CASE("a kernel of zyfa runs through asm --launch and simulate") {
     const Json trace = Json::parse(zyfa::test::read_text(folder.path("trace.json")), nullptr, false);
     CHECK(trace["traceEvents"].size() > 100);
     CHECK(run_tool(simulate + " --sim-option speed=2").code == 2);
+
+    // Against another softmax scale the same output is wrong attention.
+    Json scaled = Json::parse(zyfa::test::read_text(folder.path("launch.json")));
+    scaled["attention"]["softmax_scale"] = 0.5;
+    folder.write("scaled.json", scaled.dump());
+    const Output wrong =
+        run_tool("simulate " + folder.path("k.co") + " --launch " + folder.path("scaled.json"));
+    CHECK(wrong.code == 1);
+    CHECK(contains(wrong.out, "DIFFERS from fp64"));
 
     // The result compared with itself is equal, with a changed byte it is not.
     Json launch = Json::parse(zyfa::test::read_text(folder.path("launch.json")));
