@@ -107,12 +107,14 @@ TEST_CASE("a stale winner is where mode tune starts, after the default, and a ne
     const TemporaryFolder folder;
     const std::string schedule = leave_stale_winner(folder);
     {
-        ContextOptions options = simulator(Mode::tune, folder.path());
-        options.tune_budget_s = 0.5; // for the nearest candidates; the winner is one of the farthest
-        Context context(options);
-        context.prepare(problem);
+        Context context(simulator(Mode::tune, folder.path()));
+        call::PrepareRequest request;
+        request.tuning.emplace();
+        request.tuning->budget_s = 0;
+        request.tuning->candidates.emplace(); // the default and what the store suggests
+        context.impl().prepare(problem, 0, request);
         CHECK(context.counters().stale == 1);
-        CHECK(context.counters().timed >= 1);
+        CHECK(context.counters().timed == 2);
         const auto measured = store_in(folder).measurements(key_on(context));
         CHECK(std::any_of(measured.begin(), measured.end(), [&](const cache::MeasurementRecord& record) {
             return record.schedule == schedule;
