@@ -121,6 +121,13 @@ Context::Impl::Impl(ContextOptions options)
 
 Context::Impl::~Impl() = default;
 
+/// What schedules are chosen for.
+Problem Context::Impl::basis_of(Problem problem) const {
+    if (options_.batch_invariant)
+        problem.batch = 1;
+    return problem;
+}
+
 void Context::Impl::attention(const AttentionArgs& args) {
     const CallKey key = call::call_key(args, args.mode.value_or(options_.mode));
     LastCall& last = last_call;
@@ -152,10 +159,19 @@ void Context::Impl::launch(const AttentionArgs& args, const Resident& resident) 
     values.score_scale = tuner::score_scale(args.softmax_scale.value_or(resident.softmax_scale),
                                             args.q_descale.value_or(1.0f), args.k_descale.value_or(1.0f));
     values.output_scale = args.v_descale.value_or(1.0f);
-    tuner::patch(kernarg, {resident.patches.data(), resident.patch_count}, values);
-    const auto go = [&] {
+    const auto start = [&] {
+        tuner::patch(kernarg, {resident.patches.data(), resident.patch_count}, values);
         runtime::launch(runtime, resident.function, resident.grid, resident.block, resident.dynamic_lds,
                         args.stream, {kernarg.data(), resident.kernarg_bytes});
+    };
+    const auto go = [&] {
+        if (!resident.merge) [[likely]]
+            return start();
+        const runtime::OrderedBuffer workspace(runtime, resident.workspace_bytes, args.stream);
+        values.workspace = workspace.data();
+        start();
+        runtime::launch(runtime, resident.merge, resident.merge_grid, resident.merge_block, 0, args.stream,
+                        {kernarg.data(), resident.kernarg_bytes});
     };
     if (!several_devices_) [[likely]]
         return go();
@@ -184,14 +200,14 @@ const Resident* Context::Impl::make_resident(const AttentionArgs& args, const Ca
     if (!resident) {
         std::shared_ptr<const Selection> selection;
         if (runtime::is_capturing(runtime, args.stream)) {
-            selection = selector_.selected(problem, device, mode);
+            selection = selector_.selected(basis_of(problem), device, mode);
             if (!selection)
                 throw Error(ErrorCode::not_resident, "stream",
                             "stream is capturing and the shape is not resident (" + to_string(problem) +
                                 ", mode " + to_string(mode) +
                                 "): call zyfa::prepare with this problem before the capture begins");
         } else {
-            selection = selector_.select(problem, device, mode, {});
+            selection = selector_.select(basis_of(problem), device, mode, {});
         }
         resident = install(problem, std::move(selection), device, mode);
     }
@@ -216,6 +232,12 @@ const Resident* Context::Impl::install(const Problem& problem, std::shared_ptr<c
     resident->grid = plan.grid;
     resident->block = plan.block;
     resident->dynamic_lds = plan.dynamic_lds;
+    if (plan.merge) {
+        resident->merge = selection->binary->module.function(plan.merge->kernel);
+        resident->merge_grid = plan.merge->grid;
+        resident->merge_block = plan.merge->block;
+        resident->workspace_bytes = plan.workspace_bytes;
+    }
     resident->kernarg_bytes = static_cast<std::uint32_t>(plan.kernarg.size());
     resident->patch_count = static_cast<std::uint32_t>(plan.patches.size());
     std::copy(plan.kernarg.begin(), plan.kernarg.end(), resident->kernarg.begin());
@@ -251,7 +273,7 @@ Explanation Context::Impl::prepare(const Problem& asked, int ordinal, const Prep
     const runtime::DeviceInfo& device = services_.device(ordinal);
     const runtime::DeviceGuard guard(*services_.runtime(), ordinal);
     refuse_capture(ordinal);
-    std::shared_ptr<const Selection> selection = selector_.select(problem, device, mode, request);
+    std::shared_ptr<const Selection> selection = selector_.select(basis_of(problem), device, mode, request);
     if (request.retune)
         table_.clear(); // kernels that were selected before are looked up anew
     Explanation explanation = selection->explanation;
@@ -265,7 +287,7 @@ std::shared_ptr<const Selection> Context::Impl::propose(const Problem& asked, in
     prepare(asked, ordinal, {});
     const Problem problem = validate(call::arguments_of(asked, ordinal));
     proposal.problem = to_string(problem);
-    return selector_.propose(problem, services_.device(ordinal), options_.mode, proposal);
+    return selector_.propose(basis_of(problem), services_.device(ordinal), options_.mode, proposal);
 }
 
 std::shared_ptr<const Selection> Context::Impl::try_proposal(const Problem& asked, int ordinal,
@@ -277,14 +299,14 @@ std::shared_ptr<const Selection> Context::Impl::try_proposal(const Problem& aske
     const runtime::DeviceInfo& device = services_.device(ordinal);
     const runtime::DeviceGuard guard(*services_.runtime(), ordinal);
     refuse_capture(ordinal);
-    return selector_.try_proposal(problem, device, options_.mode, proposal);
+    return selector_.try_proposal(basis_of(problem), device, options_.mode, proposal);
 }
 
 Explanation Context::Impl::take_proposal(const Problem& asked, int ordinal, const call::Proposal& proposal,
                                          std::shared_ptr<const Selection> selection) {
     const Problem problem = validate(call::arguments_of(asked, ordinal));
     const runtime::DeviceInfo& device = services_.device(ordinal);
-    selector_.take(problem, device, options_.mode, proposal.unsuited, selection);
+    selector_.take(basis_of(problem), device, options_.mode, proposal.unsuited, selection);
     table_.clear(); // kernels that were selected before are looked up anew
     Explanation explanation = selection->explanation;
     install(problem, std::move(selection), device, options_.mode);
@@ -293,7 +315,7 @@ Explanation Context::Impl::take_proposal(const Problem& asked, int ordinal, cons
 
 Explanation Context::Impl::explain(const Problem& asked, int ordinal, std::optional<Mode> mode) {
     const Problem problem = validate(call::arguments_of(asked, ordinal));
-    return selector_.explain(problem, services_.device(ordinal), mode.value_or(options_.mode));
+    return selector_.explain(basis_of(problem), services_.device(ordinal), mode.value_or(options_.mode));
 }
 
 Counters Context::Impl::counters() {

@@ -49,6 +49,7 @@ class [[gnu::visibility("hidden")]] Context::Impl {
                                   const runtime::DeviceInfo& device, Mode mode);
     void launch(const AttentionArgs& args, const call::Resident& resident);
     void refuse_capture(int device);
+    Problem basis_of(Problem problem) const;
 
     ContextOptions options_;
     call::Services services_;

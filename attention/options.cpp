@@ -71,6 +71,12 @@ ContextOptions ContextOptions::from_environment() {
     if (const std::string mode = environment("ZYFA_MODE"); !mode.empty())
         options.mode = mode_named(mode);
     options.log = environment("ZYFA_LOG");
+    if (const std::string invariant = environment("ZYFA_BATCH_INVARIANT"); !invariant.empty()) {
+        if (invariant != "0" && invariant != "1")
+            throw Error(ErrorCode::invalid_argument, "ZYFA_BATCH_INVARIANT",
+                        "ZYFA_BATCH_INVARIANT is \"" + invariant + "\"; accepted: 0, 1");
+        options.batch_invariant = invariant == "1";
+    }
     return options;
 }
 

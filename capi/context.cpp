@@ -57,10 +57,14 @@ void set(ContextOptions& options, const std::string& name, const char* value) {
         options.wait_s = seconds("wait_s", value);
     else if (name == "log")
         options.log = value;
+    else if (name == "batch_invariant" && (value == std::string("0") || value == std::string("1")))
+        options.batch_invariant = *value == '1';
+    else if (name == "batch_invariant")
+        capi::refuse("batch_invariant", std::string("\"") + value + "\"", "0, 1");
     else
         capi::refuse("name", "\"" + name + "\"",
                      "device, hip_library, comgr_library, cache_dir, cache_layers, winners_layer, mode, "
-                     "tune_budget_s, wait_s, log");
+                     "tune_budget_s, wait_s, log, batch_invariant");
 }
 
 } // namespace

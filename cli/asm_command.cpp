@@ -114,6 +114,10 @@ nlohmann::ordered_json launch_json(const Problem& problem, const templates::Laun
                 argument = {{"type", "u64"}, {"value", 0}};
             }
             break;
+        case KernargField::workspace:
+            argument["buffer"] = "workspace";
+            json["buffers"]["workspace"] = {{"size", plan.workspace_bytes}, {"fill", 255}};
+            break;
         case KernargField::score_scale:
             argument = {{"type", "f32"},
                         {"value", problem.softmax_scale * problem.q_descale * problem.k_descale *

@@ -138,7 +138,7 @@ ZYFA_C_API zyfa_status zyfa_options_create(zyfa_options** options);
 ZYFA_C_API void zyfa_options_destroy(zyfa_options* options); /* null is ignored */
 /* Names: device ("auto", "sim" or an ordinal), hip_library, comgr_library, cache_dir, cache_layers (folders
  * and packs, separated by ':'), winners_layer, mode (off, replay, tune, must_hit), tune_budget_s, wait_s,
- * log. */
+ * log, batch_invariant (0, 1). */
 ZYFA_C_API zyfa_status zyfa_options_set(zyfa_options* options, const char* name, const char* value);
 /* One line per shape that is made resident, by the thread that does it. `user` is passed on. */
 typedef void (*zyfa_log_function)(void* user, const char* line);

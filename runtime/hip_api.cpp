@@ -34,6 +34,7 @@ std::string HipApi::load(void* handle) {
 #define ZYFA_HIP_FIND(name) find(handle, #name, name);
     ZYFA_HIP_OPTIONAL(ZYFA_HIP_FIND)
 #undef ZYFA_HIP_FIND
+    find(handle, "hipMallocAsync", hipMallocAsync);
     find(handle, "zyfaSimVersion", zyfaSimVersion);
     find(handle, "zyfaSimLastFault", zyfaSimLastFault);
     find(handle, "zyfaSimClearFault", zyfaSimClearFault);

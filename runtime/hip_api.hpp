@@ -42,6 +42,7 @@ namespace zyfa::runtime {
     X(hipPointerGetAttributes)
 
 #define ZYFA_HIP_OPTIONAL(X)                                                                                 \
+    X(hipFreeAsync)                                                                                          \
     X(hipRuntimeGetVersion)                                                                                  \
     X(hipDriverGetVersion)                                                                                   \
     X(hipStreamGetDevice)
@@ -53,6 +54,8 @@ struct HipApi {
 #undef ZYFA_HIP_MEMBER
 
     hipError_t (*hipMalloc)(void** pointer, std::size_t bytes) = nullptr; ///< overloaded in the headers
+    /// Optional; overloaded in the headers.
+    hipError_t (*hipMallocAsync)(void** pointer, std::size_t bytes, hipStream_t stream) = nullptr;
 
     // Of the simulator (sim/hip/zyfa_sim.h); null on a real GPU.
     const char* (*zyfaSimVersion)() = nullptr;

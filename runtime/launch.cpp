@@ -2,6 +2,7 @@
 // The launch, and what is asked of streams and pointers around it.
 #include "runtime/hip_api.hpp"
 #include "runtime/runtime.hpp"
+#include "zyfa/error.hpp"
 
 namespace zyfa::runtime {
 
@@ -23,6 +24,23 @@ void launch(const Runtime& runtime, void* function, const std::array<std::uint32
               "grid " + dims(grid) + ", block " + dims(block) + ", " + std::to_string(dynamic_lds) +
                   " bytes of dynamic LDS, " + std::to_string(bytes) + " bytes of arguments");
     }
+}
+
+OrderedBuffer::OrderedBuffer(const Runtime& runtime, std::size_t bytes, void* stream)
+    : runtime_(runtime), stream_(stream) {
+    const HipApi& hip = runtime.hip();
+    if (!hip.hipMallocAsync || !hip.hipFreeAsync)
+        throw Error(
+            ErrorCode::device_error, "",
+            "the HIP library has no hipMallocAsync and hipFreeAsync, which a call whose keys are split "
+            "needs for its workspace of " +
+                std::to_string(bytes) + " bytes");
+    check(hip, hip.hipMallocAsync(&data_, bytes, static_cast<hipStream_t>(stream)), "hipMallocAsync",
+          std::to_string(bytes) + " bytes");
+}
+
+OrderedBuffer::~OrderedBuffer() {
+    (void)runtime_.hip().hipFreeAsync(data_, static_cast<hipStream_t>(stream_));
 }
 
 bool is_capturing(const Runtime& runtime, void* stream) {

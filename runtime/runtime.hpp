@@ -97,6 +97,23 @@ void launch(const Runtime& runtime, void* function, const std::array<std::uint32
             const std::array<std::uint32_t, 3>& block, std::uint32_t dynamic_lds, void* stream,
             std::span<std::byte> kernarg);
 
+/// Device memory for work on one stream: given in the stream's order, and given back when work enqueued by
+/// then is done. Legal while the stream captures (it becomes a node of the graph). Throws
+/// Error{device_error}, also where the library has no memory pools.
+class OrderedBuffer {
+  public:
+    OrderedBuffer(const Runtime& runtime, std::size_t bytes, void* stream);
+    ~OrderedBuffer();
+    OrderedBuffer(const OrderedBuffer&) = delete;
+    OrderedBuffer& operator=(const OrderedBuffer&) = delete;
+    void* data() const noexcept { return data_; }
+
+  private:
+    const Runtime& runtime_;
+    void* stream_;
+    void* data_ = nullptr;
+};
+
 class Stream {
   public:
     Stream(std::shared_ptr<Runtime> runtime, int device);

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <numbers>
 
 #include "templates/attention/bf16_kernel.hpp"
 #include "templates/attention/kernarg.hpp"
+#include "templates/attention/part_counts.hpp"
+#include "templates/attention/split.hpp"
 #include "zyfa/error.hpp"
 
 namespace zyfa::templates {
@@ -25,6 +28,12 @@ constexpr std::array<double, 6> tau_grid_d128{0.5, 0.0, 1.0, 2.0, 4.0, 8.0},
     tau_grid_d192{8.0, 0.0, 0.5, 1.0, 2.0, 4.0};
 constexpr std::array<std::pair<const char*, ChipletMap>, 3> maps{
     {{"runs", ChipletMap::runs}, {"none", ChipletMap::none}, {"head_first", ChipletMap::head_first}}};
+/// log2 of a schedule's parts.
+unsigned split_bits(const Schedule& schedule) {
+    return static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(schedule.number("key_parts")))) -
+           1;
+}
+
 constexpr std::array<const char*, 2> key_orders{"from_first", "from_diagonal"};
 
 ForwardOptions options_of(const ProblemClass& c, const Schedule& schedule) {
@@ -35,14 +44,15 @@ ForwardOptions options_of(const ProblemClass& c, const Schedule& schedule) {
     o.nan_exact = schedule.flag("nan_exact");
     o.from_diagonal = schedule.text("key_order") == key_orders[1];
     o.tau = static_cast<float>(schedule.number("tau"));
+    o.split_bits = split_bits(schedule);
     for (const auto& [name, map] : maps)
         if (schedule.text("chiplet_map") == name)
             o.map = map;
     return o;
 }
 
-attention::TileShape shape_of(const ProblemClass& c) {
-    return {c.even_group ? 128u : 256u, c.even_group ? 2u : 1u, c.mask == Mask::causal};
+attention::TileShape shape_of(const ProblemClass& c, unsigned parts = 1) {
+    return {c.even_group ? 128u : 256u, c.even_group ? 2u : 1u, c.mask == Mask::causal, parts};
 }
 
 std::string kernel_name(const attention::Bf16Geometry& g, const ProblemClass& c) {
@@ -50,6 +60,10 @@ std::string kernel_name(const attention::Bf16Geometry& g, const ProblemClass& c)
            (g.dim_v == g.dim_qk ? "" : "_" + std::to_string(g.dim_v)) + "_" +
            (c.mask == Mask::causal ? "causal" : "full") + (c.even_group ? "_two_heads" : "") +
            (c.lse ? "_lse" : "");
+}
+
+std::string merge_name(const std::string& kernel) {
+    return kernel + "_merge";
 }
 
 class Bf16Forward final : public Template {
@@ -104,6 +118,13 @@ class Bf16Forward final : public Template {
             "key_order", "first key block of a tile: key 0, or the one on the diagonal", {}, true};
         for (const char* text : key_orders)
             order.grid.emplace_back(std::string(text));
+        ParameterSpec parts{"key_parts",
+                            "parts into which the keys of a tile are split, each an item of its own, merged "
+                            "by a second kernel; for problems with too few tiles to fill the chip",
+                            {},
+                            true};
+        for (const std::uint32_t n : attention::part_counts(p, shape_of(classify(p))))
+            parts.grid.emplace_back(static_cast<std::int64_t>(n));
         ParameterSpec nan{"nan_exact",
                           "Inf and NaN in V reach no row that does not see their key, not even in a block "
                           "that the mask cuts",
@@ -118,6 +139,7 @@ class Bf16Forward final : public Template {
                  {true, false},
                  false},
                 order,
+                parts,
                 nan};
     }
 
@@ -139,7 +161,7 @@ class Bf16Forward final : public Template {
             const auto found = schedule.parameters.find(spec.name);
             if (found == schedule.parameters.end())
                 return "parameter " + spec.name + " is missing";
-            if (spec.name == "tau")
+            if (spec.name == "tau" || spec.name == "key_parts")
                 continue; // any value of its range, below
             if (std::find(spec.grid.begin(), spec.grid.end(), found->second) == spec.grid.end()) {
                 std::string accepted;
@@ -156,6 +178,14 @@ class Bf16Forward final : public Template {
         const double value = schedule.number("tau");
         if (!(value >= 0 && value <= 64))
             return "tau is " + to_string(tau) + "; accepted: 0 to 64";
+        const auto& parts = schedule.parameters.at("key_parts");
+        const auto* count = std::get_if<std::int64_t>(&parts);
+        if (!count || *count < 1 || *count > 1 << attention::max_split_bits ||
+            !std::has_single_bit(static_cast<std::uint64_t>(*count)))
+            return "key_parts is " + to_string(parts) + "; accepted: 1, 2, 4, 8, 16";
+        if (*count > 1 && (p.heads_q > 65535 || p.batch > 65535))
+            return "key_parts is " + to_string(parts) + " with " + std::to_string(p.heads_q) + " heads and " +
+                   std::to_string(p.batch) + " batch entries; accepted: 1 beyond 65535 of either";
         return std::nullopt;
     }
 
@@ -166,7 +196,12 @@ class Bf16Forward final : public Template {
             {symbol + ": O = softmax(scale Q K^T) V, BF16, " + dimensions_, schedule.canonical()});
         Kernel kernel;
         kernel.name = symbol;
-        kernel.assembly = isa::to_text(file);
+        if (const ForwardOptions options = options_of(c, schedule); options.split_bits > 0) {
+            const std::array files{file, attention::make_merge_kernel(merge_name(symbol), options)};
+            kernel.assembly = isa::to_text(files);
+        } else {
+            kernel.assembly = isa::to_text(file);
+        }
         kernel.workgroup_size = file.workgroup_size;
         kernel.lds_bytes = file.lds_bytes;
         kernel.vgprs = file.vgprs;
@@ -178,7 +213,8 @@ class Bf16Forward final : public Template {
 
     LaunchPlan plan(const Problem& p, const Schedule& schedule, const DeviceShape& device) const override {
         const ProblemClass c = classify(p);
-        Kernarg k = attention::make_kernarg(p, shape_of(c), 2);
+        const std::uint32_t parts = 1u << split_bits(schedule);
+        Kernarg k = attention::make_kernarg(p, shape_of(c, parts), 2);
         LaunchPlan plan;
         plan.kernel = kernel_name(geometry_, c);
         plan.block = {512, 1, 1};
@@ -195,6 +231,14 @@ class Bf16Forward final : public Template {
                         {KernargField::o, offsetof(Kernarg, o)},
                         {KernargField::lse, offsetof(Kernarg, lse)},
                         {KernargField::score_scale, offsetof(Kernarg, score_scale)}};
+        if (parts > 1) {
+            const auto heads = static_cast<std::uint32_t>(p.heads_q),
+                       batch = static_cast<std::uint32_t>(p.batch);
+            plan.merge = {merge_name(plan.kernel), {k.wave_tiles, heads, batch}, plan.block};
+            plan.workspace_bytes =
+                std::uint64_t{attention::part_bytes} * parts * k.wave_tiles * heads * batch;
+            plan.patches.push_back({KernargField::workspace, offsetof(Kernarg, workspace)});
+        }
         return plan;
     }
 

@@ -41,7 +41,7 @@ TestBed::TestBed(std::shared_ptr<runtime::Runtime> runtime, int device, const te
         lse_.emplace(runtime_, device, layout_lse(problem));
 }
 
-BoundLaunch TestBed::bind(const Binary& binary, const Schedule& schedule) const {
+BoundLaunch TestBed::bind(const Binary& binary, const Schedule& schedule) {
     CallValues values;
     values.q = q_.data();
     values.k = k_.data();
@@ -50,7 +50,18 @@ BoundLaunch TestBed::bind(const Binary& binary, const Schedule& schedule) const 
     values.lse = lse_ ? lse_->data() : nullptr;
     values.score_scale = score_scale(problem_.softmax_scale, problem_.q_descale, problem_.k_descale);
     values.output_scale = problem_.v_descale;
-    return {*runtime_, binary.function, form_.plan(problem_, schedule, shape_of(*runtime_, device_)), values};
+    templates::LaunchPlan plan = form_.plan(problem_, schedule, shape_of(*runtime_, device_));
+    void* merge = nullptr;
+    std::shared_ptr<const runtime::DeviceBuffer> workspace;
+    if (plan.merge) {
+        // Launches follow one another on one stream, so they can share it.
+        if (!workspace_ || workspace_->size() < plan.workspace_bytes)
+            workspace_ = std::make_shared<runtime::DeviceBuffer>(runtime_, device_, plan.workspace_bytes);
+        workspace = workspace_;
+        values.workspace = workspace->data();
+        merge = binary.module->function(plan.merge->kernel);
+    }
+    return {*runtime_, binary.function, merge, std::move(plan), values, std::move(workspace)};
 }
 
 TestBed::Launched TestBed::launch_over(std::uint8_t sentinel, BoundLaunch& launch) {

@@ -25,7 +25,7 @@ class TestBed {
             const Problem& problem, const TuningInputs& inputs, std::uint32_t gate_rows);
 
     /// A launch of the candidate on the test bed's tensors.
-    BoundLaunch bind(const Binary& binary, const Schedule& schedule) const;
+    BoundLaunch bind(const Binary& binary, const Schedule& schedule);
 
     /// Two launches over outputs that hold two different sentinels, and every check: all elements written,
     /// nothing written around them, inputs as they were, the same bits twice, the bits of the candidate's
@@ -56,7 +56,8 @@ class TestBed {
     std::vector<templates::ParameterSpec> space_;
     GuardedTensor q_, k_, v_, o_;
     std::optional<GuardedTensor> lse_;
-    std::span<const std::byte> o_bytes_, lse_bytes_; ///< of the last launch
+    std::shared_ptr<const runtime::DeviceBuffer> workspace_; ///< the largest that a candidate asked for
+    std::span<const std::byte> o_bytes_, lse_bytes_;         ///< of the last launch
     GateReference reference_;
     GateLimits limits_;
     runtime::Stream stream_;

@@ -16,8 +16,9 @@ inline namespace v0 {
 
 /// Everything here has an environment variable of the same meaning that is read once, when options are made
 /// by `from_environment`: ZYFA_DEVICE, ZYFA_HIP_LIBRARY, ZYFA_COMGR_LIBRARY, ZYFA_CACHE_DIR,
-/// ZYFA_CACHE_LAYERS, ZYFA_WINNERS_LAYER, ZYFA_MODE, ZYFA_LOG. A privileged process (setuid, setgid, file
-/// capabilities: AT_SECURE of getauxval(3)) reads none of them, nor $HOME and $XDG_CACHE_HOME.
+/// ZYFA_CACHE_LAYERS, ZYFA_WINNERS_LAYER, ZYFA_MODE, ZYFA_LOG, ZYFA_BATCH_INVARIANT (0 or 1). A privileged
+/// process (setuid, setgid, file capabilities: AT_SECURE of getauxval(3)) reads none of them, nor $HOME and
+/// $XDG_CACHE_HOME.
 struct ZYFA_API ContextOptions {
     std::string device =
         "auto";              ///< "auto" (real GPUs only), "sim", or an ordinal. Never falls to sim silently.
@@ -29,7 +30,9 @@ struct ZYFA_API ContextOptions {
     std::string winners_layer; ///< one of `cache_layers`: winners count from this layer alone, so that all
                                ///< ranks of a job that share it run the same schedules; empty: from any layer
     Mode mode = Mode::replay;
-    double tune_budget_s = 3.0; ///< wall clock for assembling, gate and timing of one shape in mode tune
+    bool batch_invariant = false; ///< choose, and tune, every schedule as for a batch of 1, the split over
+                                  ///< keys included: a sequence's bits do not depend on how many are with it
+    double tune_budget_s = 3.0;   ///< wall clock for assembling, gate and timing of one shape in mode tune
     double wait_s = 30; ///< longest wait for another process that assembles the same binary; for one that
                         ///< tunes the same key: the budget and at most 5 s of this
     std::string log;    ///< one line per shape made resident: "stderr", or a file to append to; empty: none

@@ -22,8 +22,8 @@ std::string descriptor(const KernelFile& file) {
     out += line("user_sgpr_kernarg_segment_ptr", 1);
     out += line("user_sgpr_count", 2);
     out += line("system_sgpr_workgroup_id_x", 1);
-    out += line("system_sgpr_workgroup_id_y", 0);
-    out += line("system_sgpr_workgroup_id_z", 0);
+    out += line("system_sgpr_workgroup_id_y", file.workgroup_yz);
+    out += line("system_sgpr_workgroup_id_z", file.workgroup_yz);
     out += line("system_vgpr_workitem_id", 0);
     out += line("next_free_vgpr", total);
     out += line("next_free_sgpr", file.sgprs);
@@ -40,13 +40,12 @@ std::string descriptor(const KernelFile& file) {
     return out + ".end_amdhsa_kernel\n";
 }
 
+/// An entry of the metadata's list of kernels.
 std::string metadata(const KernelFile& file) {
     auto field = [](const char* key, std::uint64_t value) {
         return "    ." + std::string(key) + ": " + std::to_string(value) + "\n";
     };
-    std::string out = ".amdgpu_metadata\n---\namdhsa.version: [1, 2]\n"
-                      "amdhsa.target: amdgcn-amd-amdhsa--gfx950\namdhsa.kernels:\n";
-    out += "  - .name: " + file.name + "\n    .symbol: " + file.name + ".kd\n";
+    std::string out = "  - .name: " + file.name + "\n    .symbol: " + file.name + ".kd\n";
     out += field("kernarg_segment_size", file.kernarg_bytes) + field("kernarg_segment_align", 8);
     out += field("group_segment_fixed_size", file.lds_bytes) + field("private_segment_fixed_size", 0);
     out += field("wavefront_size", 64) + field("sgpr_count", file.sgprs + 2);
@@ -58,21 +57,35 @@ std::string metadata(const KernelFile& file) {
                "\n        .size: " + std::to_string(argument.size) + "\n        .value_kind: " +
                (argument.pointer ? "global_buffer\n        .address_space: global\n" : "by_value\n");
     }
-    return out + "...\n.end_amdgpu_metadata\n";
+    return out;
+}
+
+std::string code(const KernelFile& file) {
+    std::string out = file.register_maps + "\n.text\n.globl " + file.name + "\n.p2align 8\n.type " +
+                      file.name + ",@function\n" + file.name + ":\n";
+    out += to_text(file.code);
+    out += ".L" + file.name + "_end:\n.size " + file.name + ", .L" + file.name + "_end-" + file.name + "\n\n";
+    return out + descriptor(file);
 }
 
 } // namespace
 
 std::string to_text(const KernelFile& file) {
+    return to_text(std::span(&file, 1));
+}
+
+std::string to_text(std::span<const KernelFile> files) {
     std::string out;
-    for (const std::string& text : file.heading)
+    for (const std::string& text : files.front().heading)
         out += "// " + text + "\n";
     out += "\n.amdgcn_target \"amdgcn-amd-amdhsa--gfx950\"\n.amdhsa_code_object_version 5\n\n";
-    out += file.register_maps + "\n.text\n.globl " + file.name + "\n.p2align 8\n.type " + file.name +
-           ",@function\n" + file.name + ":\n";
-    out += to_text(file.code);
-    out += ".L" + file.name + "_end:\n.size " + file.name + ", .L" + file.name + "_end-" + file.name + "\n\n";
-    return out + descriptor(file) + metadata(file);
+    for (const KernelFile& file : files)
+        out += code(file);
+    out += ".amdgpu_metadata\n---\namdhsa.version: [1, 2]\n"
+           "amdhsa.target: amdgcn-amd-amdhsa--gfx950\namdhsa.kernels:\n";
+    for (const KernelFile& file : files)
+        out += metadata(file);
+    return out + "...\n.end_amdgpu_metadata\n";
 }
 
 } // namespace zyfa::templates::isa

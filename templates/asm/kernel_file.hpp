@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct KernelFile {
     std::uint32_t vgprs = 0; ///< arch VGPRs used
     std::uint32_t agprs = 0;
     std::uint32_t sgprs = 0;
+    bool workgroup_yz = false;   ///< workgroup ids y and z in the SGPRs after x
     unsigned denorm_mode_32 = 3; ///< 3 keeps FP32 denormals, 0 flushes (MODE.fp_denorm)
     std::vector<Argument> arguments;
     std::string register_maps;
@@ -31,5 +33,7 @@ struct KernelFile {
 };
 
 std::string to_text(const KernelFile& file);
+/// Several kernels in one file, under the first one's heading. Labels must differ from kernel to kernel.
+std::string to_text(std::span<const KernelFile> files);
 
 } // namespace zyfa::templates::isa

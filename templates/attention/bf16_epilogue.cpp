@@ -3,6 +3,7 @@
 #include "templates/attention/bf16_blocks.hpp"
 
 #include "templates/attention/kernarg.hpp"
+#include "templates/attention/split.hpp"
 
 #include <cstddef>
 #include <numbers>
@@ -93,6 +94,14 @@ void emit_epilogue(Emitter& e, const Bf16Kernel& k, const std::string& prefix) {
 
     e.v_mov_b32(total, v.sum, "l of lanes l and l + 32");
     e.v_mov_b32(other, v.sum);
+    if (k.options.split_bits > 0) {
+        e.v_permlane32_swap_b32(total, other);
+        e.v_add_f32(total, total, other);
+        emit_store_part(e, w, k.wave, k.options, k.row_buffer, v.arguments,
+                        {v.o, v.maximum, total, v.lane_row, v.lane_key, v.t.sub(2, 2)});
+        e.label(skip);
+        return;
+    }
     emit_argument(e, k, batch_stride, offsetof(Kernarg, o_batch));
     e.v_permlane32_swap_b32(total, other);
     e.v_add_f32(total, total, other);

@@ -310,7 +310,9 @@ KernelFile make_bf16_kernel(const std::string& name, const Bf16Geometry& geometr
     file.arguments.push_back({"lse", offsetof(Kernarg, lse), 8, true});
     file.arguments.push_back({"output_shape", 152, 40, false});
     file.arguments.push_back({"o", offsetof(Kernarg, o), 8, true});
-    file.arguments.push_back({"reserved", 200, 56, false});
+    file.arguments.push_back({"reserved", 200, 24, false});
+    file.arguments.push_back({"workspace", offsetof(Kernarg, workspace), 8, options.split_bits > 0});
+    file.arguments.push_back({"workspace_shape", 232, 24, false});
     return file;
 }
 

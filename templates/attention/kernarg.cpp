@@ -23,7 +23,7 @@ Kernarg make_kernarg(const Problem& p, const TileShape& shape, std::uint32_t ele
     const std::uint64_t tiles = static_cast<std::uint64_t>((p.seq_q + shape.rows - 1) / shape.rows);
     const std::uint64_t pairs = shape.paired ? (tiles + 1) / 2 : tiles;
     const std::uint64_t units = static_cast<std::uint64_t>(p.heads_q) / shape.heads;
-    const std::uint64_t items = pairs * units * static_cast<std::uint64_t>(p.batch);
+    const std::uint64_t items = pairs * units * static_cast<std::uint64_t>(p.batch) * shape.splits;
     if (items >= std::uint64_t{1} << 30)
         throw Error(ErrorCode::unsupported, "problem",
                     "problem has " + std::to_string(items) +
@@ -45,6 +45,8 @@ Kernarg make_kernarg(const Problem& p, const TileShape& shape, std::uint32_t ele
     k.o_batch = p.o.batch * out, k.o_head = p.o.head * out;
     k.o_row = row(p.o.seq, p.seq_q, out, p.dim_v);
     k.lse_batch = p.lse_batch_stride * f32, k.lse_head = p.lse_head_stride * f32;
+    k.heads_q = static_cast<std::uint32_t>(p.heads_q);
+    k.wave_tiles = static_cast<std::uint32_t>((p.seq_q + 31) / 32);
     return k;
 }
 

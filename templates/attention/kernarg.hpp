@@ -17,10 +17,10 @@ struct Divider {
 };
 Divider make_divider(std::uint32_t d);
 
-/// Strides are in bytes. Row strides are 32-bit and at most max_row_stride_bytes, so that offsets within a tile
-/// are 32-bit too; what leads to a tile is 64-bit, and so are batch and head strides (two's complement). A "head unit" is one query head, or two where the GQA group size is
-/// even; an "item" is what a workgroup does at once: a pair of query tiles of one head unit (causal) or one
-/// tile.
+/// Strides are in bytes. Row strides are 32-bit and at most max_row_stride_bytes, so that offsets within a
+/// tile are 32-bit too; what leads to a tile is 64-bit, and so are batch and head strides (two's complement).
+/// A "head unit" is one query head, or two where the GQA group size is even; an "item" is what a workgroup
+/// does at once: a pair of query tiles of one head unit (causal) or one tile.
 struct Kernarg {
     // 0: loaded whole at the start of the kernel
     std::uint64_t q = 0, k = 0, v = 0;
@@ -44,18 +44,23 @@ struct Kernarg {
     std::uint32_t reserved0[2] = {};
     // 208: room for packed variable-length batches (start row of each sequence); null
     std::uint64_t starts_q = 0, starts_kv = 0;
-    std::uint32_t reserved1[8] = {};
+    // 224: split over keys (split.hpp)
+    std::uint64_t workspace = 0;
+    std::uint32_t heads_q = 0, wave_tiles = 0; ///< tiles of 32 query rows
+    std::uint32_t reserved1[4] = {};
 };
 static_assert(sizeof(Kernarg) == 256);
 static_assert(offsetof(Kernarg, q_row) == 72 && offsetof(Kernarg, score_scale) == 92 &&
               offsetof(Kernarg, by_pairs) == 120 && offsetof(Kernarg, lse) == 144 &&
-              offsetof(Kernarg, o) == 192 && offsetof(Kernarg, starts_q) == 208);
+              offsetof(Kernarg, o) == 192 && offsetof(Kernarg, starts_q) == 208 &&
+              offsetof(Kernarg, workspace) == 224);
 
 /// How query tiles are dealt to workgroups.
 struct TileShape {
     std::uint32_t rows = 256; ///< query rows of a tile
     std::uint32_t heads = 1;  ///< query heads that a workgroup takes at once
     bool paired = true;       ///< tile j together with tile last - j (paper Section IV-A)
+    std::uint32_t splits = 1; ///< parts of a tile's keys, each an item of its own
 };
 
 /// Everything but pointers and scales, which each call patches in. Throws Error{unsupported} where the number

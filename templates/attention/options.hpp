@@ -22,6 +22,7 @@ struct ForwardOptions {
     ChipletMap map = ChipletMap::none;
     float tau = 0.5f;        ///< rescale where a row's maximum grew by more, base-2 units
     unsigned block_bits = 6; ///< log2 of the keys of a block
+    unsigned split_bits = 0; ///< log2 of the parts into which a tile's keys are split, each an item
 
     unsigned tile_rows() const { return two_heads ? 128 : 256; }
     int block_keys() const { return 1 << block_bits; }

@@ -70,7 +70,12 @@ void emit_wave_rows(Emitter& e, const WorkRegisters& w, const WaveRegisters& wav
                     SReg descriptor, SReg base, SReg records, SReg batch_stride, SReg head_stride,
                     Source row_stride, unsigned row_bytes, SReg t) {
     const SReg row = t[3], head = t[4];
-    add_product64(e, base, descriptor[3], batch_stride, t.sub(0, 3), "+ batch * stride");
+    SReg batch = descriptor[3];
+    if (o.split_bits > 0) {
+        e.s_lshr_b32(head, batch, o.split_bits, "without the part of the keys");
+        batch = head;
+    }
+    add_product64(e, base, batch, batch_stride, t.sub(0, 3), "+ batch * stride");
     if (o.two_heads) {
         e.s_lshl_b32(head, descriptor[2], 1, "head of this wave: waves 4-7 take the second one");
         e.s_lshr_b32(row, wave.index, 2);

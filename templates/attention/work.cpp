@@ -104,10 +104,28 @@ void emit_work_start(Emitter& e, const WorkRegisters& w) {
     e.s_sub_u32(w.item, w.workgroup, w.step, "the first step leads to item = workgroup id");
 }
 
+void emit_tile_blocks(Emitter& e, const ForwardOptions& o, SReg row, SReg seq_q, SReg seq_kv, SReg diagonal,
+                      SReg blocks, SReg keys) {
+    if (o.causal) {
+        e.s_add_u32(keys, row, o.tile_rows(), "keys that the tile sees: rows end + diagonal, 1 at least");
+        e.s_min_i32(keys, keys, seq_q);
+        e.s_add_i32(keys, keys, diagonal);
+        e.s_max_i32(keys, keys, 1);
+    } else {
+        e.s_mov_b32(keys, seq_kv);
+    }
+    e.s_add_u32(blocks, keys, o.block_keys() - 1);
+    e.s_lshr_b32(blocks, blocks, o.block_bits, "key blocks of the tile");
+}
+
 void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,
                     unsigned v_row_bytes, const std::string& prefix) {
     const std::string set_up = prefix + "_set_up", end = prefix + "_end", done = prefix + "_done";
     const SReg t = w.scratch, tile = t[8], keys = t[9];
+    const SReg batch_entry = o.split_bits > 0 ? t[13] : w.after[3];
+    const std::string again = prefix + "_again";
+    if (o.split_bits > 0)
+        e.label(again);
     if (o.causal) {
         e.s_mov_b32(tile, w.second_tile);
         e.s_mov_b32(w.second_tile, 0);
@@ -148,21 +166,33 @@ void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
     e.label(set_up);
     const SReg row = w.after[1];
     e.s_mul_i32(row, tile, o.tile_rows(), "first query row");
-    if (o.causal) {
-        e.s_add_u32(keys, row, o.tile_rows(), "keys that the tile sees: rows end + diagonal, 1 at least");
-        e.s_min_i32(keys, keys, w.seq_q);
-        e.s_add_i32(keys, keys, w.diagonal);
-        e.s_max_i32(keys, keys, 1);
+    emit_tile_blocks(e, o, row, w.seq_q, w.seq_kv, w.diagonal, w.blocks_left, keys);
+    if (o.split_bits > 0) {
+        const SReg blocks = w.blocks_left, part = t[10], end_block = t[11], first = t[12], next = t[14];
+        e.s_and_b32(part, w.after[3], (1 << o.split_bits) - 1, "this item's part of the keys");
+        e.s_mul_i32(first, blocks, part, "blocks [n part / parts, n (part + 1) / parts)");
+        e.s_add_u32(end_block, first, blocks);
+        e.s_lshr_b32(first, first, o.split_bits);
+        e.s_lshr_b32(end_block, end_block, o.split_bits);
+        e.s_add_u32(next, part, 1);
+        e.s_cmp("lt_u32", blocks, 1 << o.split_bits, "fewer blocks than parts: one each");
+        e.s_cselect_b32(first, part, first);
+        e.s_cselect_b32(end_block, next, end_block);
+        e.s_cmp("ge_u32", first, blocks);
+        e.s_cbranch_scc1(again, "none for this part");
+        e.s_sub_u32(w.blocks_left, end_block, first);
+        e.s_sub_u32(w.blocks_left, w.blocks_left, 1);
+        if (o.from_diagonal)
+            e.s_sub_u32(first, end_block, 1, "the last block first");
+        e.s_lshl_b32(w.key, first, o.block_bits);
+        e.s_lshr_b32(batch_entry, w.after[3], o.split_bits);
     } else {
-        e.s_mov_b32(keys, w.seq_kv);
+        e.s_sub_u32(w.blocks_left, w.blocks_left, 1);
+        if (o.from_diagonal)
+            e.s_lshl_b32(w.key, w.blocks_left, o.block_bits, "the last block first");
+        else
+            e.s_mov_b32(w.key, 0);
     }
-    e.s_add_u32(w.blocks_left, keys, o.block_keys() - 1);
-    e.s_lshr_b32(w.blocks_left, w.blocks_left, o.block_bits, "key blocks of the tile");
-    e.s_sub_u32(w.blocks_left, w.blocks_left, 1);
-    if (o.from_diagonal)
-        e.s_lshl_b32(w.key, w.blocks_left, o.block_bits, "the last block first");
-    else
-        e.s_mov_b32(w.key, 0);
     e.s_or_b32(w.after[0], w.key, 1 << flag_first);
     divide(e, quotient, head, w.by_group, "K/V head");
     struct Tensor {
@@ -173,9 +203,9 @@ void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
                             Tensor{w.v_resource, w.v, w.v_strides, w.v_row, "V"}}) {
         const SReg base = x.resource.sub(0, 2);
         e.s_mov_b64(base, x.pointer, std::string(x.name) + ": base + batch * stride + head * stride");
-        add_product64(e, base, batch, x.strides.sub(0, 2), t.sub(0, 3), "");
+        add_product64(e, base, batch_entry, x.strides.sub(0, 2), t.sub(0, 3), "");
         add_product64(e, base, quotient, x.strides.sub(2, 2), t.sub(0, 3), "");
-        if (o.from_diagonal)
+        if (o.from_diagonal || o.split_bits > 0)
             add_rows64(e, base, w.key, x.row_stride, t.sub(0, 2), "+ key * row stride");
     }
     emit_records(e, w, o, k_row_bytes, v_row_bytes, t.sub(0, 3));
@@ -183,6 +213,9 @@ void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
 
     e.label(end);
     e.remark("No more items: a descriptor that says so, and transfers of nothing.");
+    if (o.split_bits > 0) // the workgroup may have had no block at all
+        for (SReg resource : {w.k_resource, w.v_resource})
+            e.s_mov_b64(resource.sub(0, 2), 0);
     e.s_mov_b32(w.blocks_left, 0);
     e.s_mov_b32(w.after[0], (1u << flag_first) | (1u << flag_end));
     e.s_mov_b32(w.k_resource[2], 0);

@@ -2,8 +2,9 @@
 // Work distribution on the device: which item, tile and key block comes next. All of a workgroup's tiles form
 // one flat sequence of key blocks, so that a tile's last block overlaps the next tile's first one.
 //
-// A block descriptor is 4 SGPRs: {first key | flags, first row of the tile, head unit, batch entry}. The
-// fetch cursor runs ahead of the computation; three descriptors lie between them.
+// A block descriptor is 4 SGPRs: {first key | flags, first row of the tile, head unit, batch entry}; where
+// keys are split, the last one is batch entry * parts + part. The fetch cursor runs ahead of the computation;
+// three descriptors lie between them.
 #pragma once
 
 #include "templates/asm/allocator.hpp"
@@ -40,6 +41,10 @@ void emit_work_start(isa::Emitter& e, const WorkRegisters& w);
 /// pair, or the first of the next item, or to the end (a descriptor that says so; nothing is fetched).
 void emit_next_tile(isa::Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,
                     unsigned v_row_bytes, const std::string& label_prefix);
+
+/// Key blocks of the tile whose first query row is `row`, at least 1. `keys` is scratch.
+void emit_tile_blocks(isa::Emitter& e, const ForwardOptions& o, isa::SReg row, isa::SReg seq_q,
+                      isa::SReg seq_kv, isa::SReg diagonal, isa::SReg blocks, isa::SReg keys);
 
 /// Moves the descriptors up by one block and the cursor to the next block of its tile: descriptor `after`,
 /// buffer descriptors with the bytes that exist. Once per block; scratch: 3 SGPRs.

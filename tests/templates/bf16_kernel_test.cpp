@@ -281,3 +281,47 @@ TEST_CASE_TEMPLATE("bf16: without nan_exact the other sequences stay clean", D, 
     for (std::int64_t row = 0; row < 200; ++row)
         CHECK(o_at(p, out, 1, 0, row, 0) == o_at(p, expected, 1, 0, row, 0));
 }
+
+TEST_CASE_TEMPLATE("bf16: keys in parts, merged: lengths, masks, orders, layouts, heads", D, D128, D192) {
+    for (const Shape& shape : std::vector<Shape>{{1, 2, 1, 300, 1000},
+                                                 {2, 3, 1, 70, 70}, // fewer blocks than parts
+                                                 {1, 2, 2, 257, 513},
+                                                 {1, 1, 1, 300, 100}, // rows without keys
+                                                 {2, 2, 1, 33, 1030, Mask::none},
+                                                 {1, 1, 1, 5, 1, Mask::none}})
+        for (const auto& [parts, order] : {std::pair<std::int64_t, const char*>{2, "from_diagonal"},
+                                           {4, "from_first"},
+                                           {16, D::qk == 128 ? "from_first" : "from_diagonal"}}) {
+            const auto layout = parts == 4 ? Problem::Layout::bshd : Problem::Layout::bhsd;
+            const Problem p = padded(problem_of<D>(shape, layout), layout);
+            const Inputs inputs = draw(p, 21);
+            Schedule schedule = with(default_schedule(p), "key_parts", parts);
+            schedule = with(schedule, "key_order", std::string(order));
+            RunOptions options;
+            options.compute_units = parts == 2 ? 3 : 256;
+            const Outputs out = run(p, schedule, inputs, options);
+            check(p, inputs, out);
+            options.seed = 7; // another order of workgroups
+            options.compute_units = 256;
+            const Schedule other =
+                with(with(schedule, "chiplet_map", std::string("head_first")), "persistent", parts != 2);
+            CHECK(same_bits(run(p, other, inputs, options), out));
+        }
+}
+
+TEST_CASE("bf16: parts are chosen for few heads and many keys, the same for any batch that fills the chip") {
+    const auto parts = [](const Shape& shape) {
+        const Problem p = problem_of<D128>(shape);
+        return default_schedule(p).parameters.at("key_parts");
+    };
+    CHECK(parts({1, 4, 4, 300, 300}) == ParameterValue(std::int64_t{1}));
+    CHECK(parts({1, 64, 8, 8192, 8192}) == ParameterValue(std::int64_t{1}));
+    for (const std::int64_t heads : {1, 2, 4})
+        CHECK(parts({1, heads, 1, 4096, 4096}) != ParameterValue(std::int64_t{1}));
+    Problem p = problem_of<D128>({1, 4, 4, 4096, 4096});
+    const templates::Template& t = templates::template_for(p);
+    for (const auto& wrong : {ParameterValue(std::int64_t{3}), ParameterValue(std::int64_t{32}),
+                              ParameterValue(std::int64_t{0}), ParameterValue(2.0)})
+        CHECK(t.reject(p, with(t.default_schedule(p), "key_parts", wrong)).value().find("16") !=
+              std::string::npos);
+}

@@ -111,13 +111,18 @@ Outputs run(const Problem& p, const Schedule& schedule, const Inputs& inputs, Ru
     const std::uint64_t v = upload(memory, inputs.v.data(), inputs.v.size() * 2);
     const std::uint64_t o = upload(memory, out.o.data(), out.o.size() * 2);
     const std::uint64_t lse = upload(memory, out.lse.data(), out.lse.size() * 4);
+    const std::uint64_t workspace =
+        plan.workspace_bytes ? memory.allocate(plan.workspace_bytes, sim::AllocationKind::device, 0) : 0;
+    if (workspace) // what no part writes would be NaN
+        std::memset(reinterpret_cast<void*>(workspace), 0xff, plan.workspace_bytes);
     for (const templates::KernargPatch& patch : plan.patches) {
-        const std::uint64_t pointer = patch.field == templates::KernargField::q     ? q
-                                      : patch.field == templates::KernargField::k   ? k
-                                      : patch.field == templates::KernargField::v   ? v
-                                      : patch.field == templates::KernargField::o   ? o
-                                      : patch.field == templates::KernargField::lse ? lse
-                                                                                    : 0;
+        const std::uint64_t pointer = patch.field == templates::KernargField::q           ? q
+                                      : patch.field == templates::KernargField::k         ? k
+                                      : patch.field == templates::KernargField::v         ? v
+                                      : patch.field == templates::KernargField::o         ? o
+                                      : patch.field == templates::KernargField::lse       ? lse
+                                      : patch.field == templates::KernargField::workspace ? workspace
+                                                                                          : 0;
         if (pointer != 0)
             std::memcpy(plan.kernarg.data() + patch.offset, &pointer, 8);
     }
@@ -128,7 +133,16 @@ Outputs run(const Problem& p, const Schedule& schedule, const Inputs& inputs, Ru
     launch.block = plan.block;
     launch.dynamic_lds = plan.dynamic_lds;
     launch.kernarg = plan.kernarg;
-    const sim::LaunchResult result = engine.run(launch);
+    sim::LaunchResult result = engine.run(launch);
+    if (plan.merge && !result.fault) {
+        launch.kernel = code->kernel(plan.merge->kernel);
+        launch.grid = plan.merge->grid;
+        launch.block = plan.merge->block;
+        const sim::LaunchResult merged = engine.run(launch);
+        result.fault = merged.fault;
+        result.cycles += merged.cycles;
+        result.instructions += merged.instructions;
+    }
     if (result.fault)
         out.fault = result.fault->kind + ": " + result.fault->text;
     out.cycles = result.cycles;

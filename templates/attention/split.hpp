@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Split over keys, for problems with too few tiles to fill the chip: the parts of a tile's keys are items of
+// their own, each leaves its accumulator, maximum and sum in a workspace, and a second kernel merges them.
+//
+// The parts follow from the lengths and the number of parts alone, and they are merged in order, so equal
+// requests give equal bits whatever the batch, the grid and the order of workgroups.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "templates/asm/emitter.hpp"
+#include "templates/asm/kernel_file.hpp"
+#include "templates/attention/wave.hpp"
+
+namespace zyfa::templates::attention {
+
+inline constexpr unsigned max_split_bits = 4;
+
+/// Workspace of one part of 32 rows x 128 columns: 16 pieces of 8 columns, each the first four columns of the
+/// 32 rows in FP32 and then the other four, as the accumulator's lanes hold them; then the rows' maxima
+/// (base-2 units) and sums.
+inline constexpr unsigned part_piece_bytes = 1024, part_maximum = 16 * part_piece_bytes,
+                          part_sum = part_maximum + 4 * 32, part_bytes = part_sum + 4 * 32;
+
+struct PartRegisters {
+    isa::VReg accumulator;        ///< O^T, 4 tiles of 32 columns x 16
+    isa::VReg maximum, sum;       ///< of the lane's row
+    isa::VReg lane_row, lane_key; ///< lane % 32, 4 * (lane / 32)
+    isa::VReg scratch;            ///< 2
+};
+
+/// Stores the part of the tile that the wave has in its accumulator. `row_buffer` is overwritten, but for
+/// word 3. `arguments`: dword i of the kernel arguments in lane i.
+void emit_store_part(isa::Emitter& e, const WorkRegisters& w, const WaveRegisters& wave,
+                     const ForwardOptions& o, isa::SReg row_buffer, isa::VReg arguments,
+                     const PartRegisters& part);
+
+/// The kernel that merges the parts of 32 rows of one head into O (BF16) and LSE. Grid {tiles of 32 rows,
+/// query heads, batch}, 8 waves of 16 columns each. `o` is that of the kernel that left the parts.
+isa::KernelFile make_merge_kernel(const std::string& name, const ForwardOptions& o);
+
+} // namespace zyfa::templates::attention
