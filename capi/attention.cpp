@@ -3,8 +3,12 @@
 #include "capi/context.hpp"
 #include "capi/status.hpp"
 #include "capi/values.hpp"
+#include "zyfa/agree.hpp"
 #include "zyfa/tuning.hpp"
 
+struct zyfa_bytes {
+    std::vector<std::byte>& bytes;
+};
 struct zyfa_explanation {
     zyfa::Explanation explanation;
 };
@@ -102,4 +106,34 @@ zyfa_status zyfa_explanation_stages(const zyfa_explanation* explanation, zyfa_st
 
 void zyfa_explanation_destroy(zyfa_explanation* explanation) {
     delete explanation;
+}
+
+void* zyfa_bytes_data(zyfa_bytes* bytes) {
+    return bytes ? bytes->bytes.data() : nullptr;
+}
+
+size_t zyfa_bytes_size(const zyfa_bytes* bytes) {
+    return bytes ? bytes->bytes.size() : 0;
+}
+
+zyfa_status zyfa_bytes_resize(zyfa_bytes* bytes, size_t size) {
+    return capi::guarded([&] { capi::required(bytes, "bytes").bytes.resize(size); });
+}
+
+zyfa_status zyfa_agree(zyfa_context* context, const zyfa_problem* problem, int device, int rank, int count,
+                       zyfa_broadcast_function broadcast, void* user, zyfa_explanation** explanation) {
+    return explained(explanation, [&] {
+        Ranks ranks;
+        ranks.rank = rank;
+        ranks.count = count;
+        if (broadcast)
+            ranks.broadcast = [&](std::vector<std::byte>& bytes, int root) {
+                zyfa_bytes handle{bytes};
+                if (const int failed = broadcast(user, &handle, root); failed != 0)
+                    throw Error(ErrorCode::io_error, "broadcast",
+                                "broadcast from rank " + std::to_string(root) + " returned " +
+                                    std::to_string(failed) + "; accepted: 0");
+            };
+        return agree(capi::context_of(context), capi::problem_of(problem), device, ranks);
+    });
 }

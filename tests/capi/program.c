@@ -138,6 +138,18 @@ static void attention(zyfa_context* context) {
     free(o);
 }
 
+/* Of a job of one rank: its bytes are everyone's. */
+static int broadcast(void* user, zyfa_bytes* bytes, int root) {
+    int* calls = user;
+    ++*calls;
+    return root == 0 && (zyfa_bytes_size(bytes) == 0 || zyfa_bytes_data(bytes)) ? 0 : 1;
+}
+
+static int broken_broadcast(void* user, zyfa_bytes* bytes, int root) {
+    (void)user, (void)bytes, (void)root;
+    return 7;
+}
+
 static void shapes(zyfa_context* context) {
     zyfa_problem problem;
     OK(zyfa_problem_contiguous(&problem, ZYFA_BF16, 1, heads_q, heads_kv, seq_q, seq_kv, dim, dim,
@@ -162,6 +174,13 @@ static void shapes(zyfa_context* context) {
     CHECK(zyfa_explanation_resident(explanation) &&
           *zyfa_explanation_get(explanation, ZYFA_EXPLANATION_KERNEL));
     zyfa_explanation_destroy(explanation);
+
+    int calls = 0;
+    OK(zyfa_agree(context, &problem, 0, 0, 1, broadcast, &calls, NULL));
+    CHECK(zyfa_agree(context, &problem, 0, 2, 1, broadcast, &calls, NULL) == ZYFA_INVALID_ARGUMENT);
+    CHECK(zyfa_agree(context, &problem, 0, 0, 1, NULL, NULL, NULL) == ZYFA_INVALID_ARGUMENT);
+    CHECK(zyfa_agree(context, &problem, 0, 1, 2, broken_broadcast, NULL, NULL) == ZYFA_IO_ERROR);
+    CHECK(strstr(zyfa_last_message(), "returned 7"));
 
     zyfa_tune_request request = ZYFA_TUNE_REQUEST_INIT;
     request.budget_s = -1;

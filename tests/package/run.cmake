@@ -2,7 +2,7 @@
 # Makes the Debian package, unpacks it, and builds two programs that know nothing but what is in it: a C++ program
 # through find_package, and a C program through pkg-config. Looks at what the package shows: headers and symbols.
 # Where there is no dpkg-deb or dpkg-shlibdeps, `cmake --install` takes the package's place.
-# Arguments: BUILD, SOURCE, WORK, GENERATOR, COMPILER, C_COMPILER, C_PROGRAM.
+# Arguments: BUILD, SOURCE, WORK, GENERATOR, COMPILER, C_COMPILER, C_PROGRAM, README.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT result EQUAL 0)
@@ -57,11 +57,20 @@ if(NOT output MATCHES "SONAME[^\n]*libzyfa\\.so\\.[0-9]+\\]")
   message(FATAL_ERROR "libzyfa.so has no versioned soname:\n${output}")
 endif()
 
+# README's example in C++, as it stands there.
+file(READ ${README} readme)
+string(REGEX MATCH "```cpp\n([^`]*)```" example "${readme}")
+file(WRITE ${WORK}/readme_example.inc "${CMAKE_MATCH_1}")
+
 run(${CMAKE_COMMAND} -S ${SOURCE}/consumer -B ${WORK}/consumer -G ${GENERATOR}
-    -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${COMPILER})
+    -DCMAKE_PREFIX_PATH=${prefix} -DREADME_EXAMPLE=${WORK}/readme_example.inc -DCMAKE_CXX_COMPILER=${COMPILER})
 run(${CMAKE_COMMAND} --build ${WORK}/consumer)
 run(${WORK}/consumer/consumer)
 message(STATUS "C++, find_package:\n${output}")
+set(ENV{ZYFA_DEVICE} sim)
+set(ENV{ZYFA_CACHE_DIR} :memory:)
+run(${WORK}/consumer/readme)
+message(STATUS "README's example:\n${output}")
 
 set(ENV{PKG_CONFIG_PATH} ${libdir}/pkgconfig)
 run(pkg-config --modversion zyfa)
