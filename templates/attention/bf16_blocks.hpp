@@ -6,11 +6,15 @@
 #include <string>
 
 #include "templates/attention/bf16_registers.hpp"
+#include "templates/attention/forward_flow.hpp"
+#include "templates/attention/forward_steps.hpp"
 #include "templates/attention/wave.hpp"
 
 namespace zyfa::templates::attention {
 
 struct Bf16Kernel {
+    using Geometry = Bf16Geometry;
+    static constexpr const char* softmax_entry = ".Lmaximum"; ///< of a block that is not masked
     Bf16Geometry geometry;
     ForwardOptions options;
     WorkRegisters work;
@@ -22,13 +26,15 @@ struct Bf16Kernel {
 
 /// Once per wave: lane constants, addresses, the cursor.
 void emit_setup(isa::Emitter& e, const Bf16Kernel& k);
+void emit_v_lane_address(isa::Emitter& e, const Bf16Kernel& k, isa::VReg lane, isa::VReg half, isa::VReg a,
+                         isa::VReg b, isa::SReg scratch);
+void emit_constants(isa::Emitter& e, const Bf16Kernel& k, isa::VReg lane, isa::VReg half, isa::VReg a,
+                    isa::VReg b, isa::VReg scratch);
 
 // Memory to LDS and registers
 
 /// LDS-DMA of the cursor's K and V block: each wave brings an eighth.
 void emit_fetch_block(isa::Emitter& e, const Bf16Kernel& k);
-/// Q rows of the tile of block `next`.
-void emit_load_q(isa::Emitter& e, const Bf16Kernel& k);
 
 // Matrix phase
 
@@ -50,33 +56,39 @@ void emit_pv_special(isa::Emitter& e, const Bf16Kernel& k);
 
 // Softmax phase
 
-/// limit = last key of the block that the lane's row sees, less lane_key. scratch: 2 SGPRs.
-void emit_visible_limit(isa::Emitter& e, const Bf16Kernel& k, isa::VReg limit, isa::SReg scratch);
-void emit_mask(isa::Emitter& e, const Bf16Kernel& k); ///< scores of unseen keys = -inf
 /// Sets mode_special where V of the block holds Inf or NaN.
 void emit_find_special(isa::Emitter& e, const Bf16Kernel& k);
 /// Row maximum; VCC says which rows grew by more than tau.
 void emit_maximum(isa::Emitter& e, const Bf16Kernel& k);
 /// Takes the new maximum where VCC says so and multiplies the first column tile; the others are left to the
-/// matrix phase (mode_rescale), where they fit between the MFMAs. Goes to `done` early where the accumulator
-/// is fresh.
-void emit_rescale(isa::Emitter& e, const Bf16Kernel& k, const std::string& done);
-/// The column tiles that emit_rescale left.
-void emit_rescale_rest(isa::Emitter& e, const Bf16Kernel& k);
+/// matrix phase (mode_rescale), where they fit between the MFMAs. Ends at .Lprobabilities.
+void emit_rescale(isa::Emitter& e, const Bf16Kernel& k);
 /// Probabilities, their sum, packing to BF16: the vector stream of a block.
 void emit_probabilities(isa::Emitter& e, const Bf16Kernel& k);
+
+// Phases of the flow (forward_flow.hpp)
+
+/// PV then QK, with the reads of the next operands, the fetch and the scalar work of the next block in their
+/// shadow. QK's last MFMA is left to the head of the loop.
+isa::Stream matrix_phase(const Bf16Kernel& k, Phase phase);
+void emit_last_qk(isa::Emitter& e, const Bf16Kernel& k);
+/// Probabilities with scalar work in the shadow of the exponentials.
+isa::Stream softmax_phase(const Bf16Kernel& k);
+void emit_to_softmax(isa::Emitter& e, const Bf16Kernel& k); ///< from a masked block
+void emit_rare_pv(isa::Emitter& e, const Bf16Kernel& k);    ///< PV on its own
+void emit_rare_qk(isa::Emitter& e, const Bf16Kernel& k);    ///< QK on its own, with its reads
 
 // Scalar work of a block, to be hidden where there is room
 
 void emit_cursor_work(isa::Emitter& e, const Bf16Kernel& k); ///< in the softmax phase, behind its branches
-void emit_next_block_work(isa::Emitter& e, const Bf16Kernel& k); ///< in the matrix phase: what follows
-void emit_next_addresses(isa::Emitter& e, const Bf16Kernel& k);  ///< behind it and behind this phase's reads
 
 // Ends of a tile
 
 /// Stores O and LSE of the tile in the accumulator. Uses the labels <label_prefix>_*.
 void emit_epilogue(isa::Emitter& e, const Bf16Kernel& k, const std::string& label_prefix);
+void emit_row_total(isa::Emitter& e, const Bf16Kernel& k, isa::VReg total, isa::VReg other);
+void emit_output_scale(isa::Emitter& e, const Bf16Kernel& k, isa::VReg inverse, isa::SReg scratch);
+void emit_add_maximum(isa::Emitter& e, const Bf16Kernel& k, isa::VReg lse);
 void emit_begin_tile(isa::Emitter& e, const Bf16Kernel& k); ///< block `now` begins a tile
-void emit_clear_accumulator(isa::Emitter& e, const Bf16Kernel& k);
 
 } // namespace zyfa::templates::attention

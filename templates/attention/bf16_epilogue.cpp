@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// End of a tile: O = acc / l in BF16 through LDS in 16-byte stores, LSE, and a fresh accumulator.
+// Start and end of a tile: a fresh accumulator, O and LSE.
 #include "templates/attention/bf16_blocks.hpp"
 
-#include "templates/attention/kernarg.hpp"
-#include "templates/attention/split.hpp"
-
-#include <cstddef>
-#include <numbers>
+#include "templates/attention/forward_epilogue.hpp"
 
 namespace zyfa::templates::attention {
 
 using namespace isa;
-using G = Bf16Geometry;
-
-void emit_clear_accumulator(Emitter& e, const Bf16Kernel& k) {
-    for (unsigned r = 0; r < k.v.o.count; ++r)
-        e.v_mov_b32(k.v.o[r], 0);
-}
-
 void emit_begin_tile(Emitter& e, const Bf16Kernel& k) {
     const WorkRegisters& w = k.work;
     e.s_mov_b64(w.tile.sub(0, 2), w.now.sub(0, 2), "the tile in the accumulator");
@@ -30,117 +19,21 @@ void emit_begin_tile(Emitter& e, const Bf16Kernel& k) {
     e.v_mov_b32(k.v.sum, 0);
 }
 
-namespace {
-
-/// Packs a column tile: registers 8 n..8 n + 3 then hold columns 16 n + 8 (lane / 32) .. + 7 of the lane's
-/// row.
-void emit_pack(Emitter& e, VReg o, VReg inverse) {
-    for (unsigned r = 0; r < 16; ++r)
-        e.v_mul_f32(o[r], inverse, o[r], r == 0 ? "O = acc / l" : "");
-    for (unsigned r = 0; r < 16; r += 2)
-        e.v_cvt_pk_bf16_f32(o[r / 8 * 8 + r % 8 / 2], o[r], o[r + 1]);
-    for (unsigned part = 0; part < 2; ++part) {
-        e.v_permlane32_swap_b32(o[8 * part], o[8 * part + 2], part == 0 ? "8 columns to one lane" : "");
-        e.v_permlane32_swap_b32(o[8 * part + 1], o[8 * part + 3]);
-    }
-}
-
-void emit_stage(Emitter& e, const Bf16Kernel& k, unsigned half) {
-    for (unsigned tile = 2 * half; tile < 2 * half + 2; ++tile)
-        for (unsigned part = 0; part < 2; ++part)
-            e.ds_write_b128(k.v.stage_write, k.v.output(tile).sub(8 * part, 4), 64 * (tile % 2) + 32 * part,
-                            "O[lane % 32, " + std::to_string(32 * tile + 16 * part) + " + 8 (lane / 32) ..]");
-}
-
-VReg staged_rows(const Bf16Kernel& k, unsigned half, unsigned group) {
-    return k.v.output(2 * half + group / 2).sub(8 * (group % 2) + 4, 4);
-}
-
-void emit_read_rows(Emitter& e, const Bf16Kernel& k, unsigned half) {
-    for (unsigned group = 0; group < 4; ++group)
-        e.ds_read_b128(staged_rows(k, half, group), k.v.stage_read, 8 * group * G::stage_pitch,
-                       "8 rows of 128 bytes");
-}
-
-void emit_store_rows(Emitter& e, const Bf16Kernel& k, unsigned half) {
-    for (unsigned group = 0; group < 4; ++group)
-        e.buffer_store_dwordx4(staged_rows(k, half, group), k.v.o_store[group], k.row_buffer, 0, 128 * half);
-}
-
-/// Kernel arguments [first, first + d.count) to scalar registers.
-void emit_argument(Emitter& e, const Bf16Kernel& k, SReg d, std::size_t byte_offset) {
-    for (unsigned i = 0; i < d.count; ++i)
-        e.v_readlane_b32(d[i], k.v.arguments, static_cast<unsigned>(byte_offset / 4 + i));
-}
-
-} // namespace
-
-void emit_epilogue(Emitter& e, const Bf16Kernel& k, const std::string& prefix) {
-    const WorkRegisters& w = k.work;
-    const Bf16Registers& v = k.v;
-    const VReg total = v.t[0], other = v.t[1], inverse = v.t[2], lse = v.t[3], visible = v.t[4];
-    const SReg base = k.row_buffer.sub(0, 2);
-    const SReg batch_stride = w.scratch.sub(0, 2), head_stride = w.scratch.sub(2, 2),
-               row_stride = w.scratch[4], scratch = w.scratch.sub(5, 5), row = w.scratch[10];
-    const std::string skip = prefix + "_skip", filled = prefix + "_filled";
-
-    e.s_add_u32(row, w.tile[1], k.wave.row, "rows of the wave beyond the last query?");
-    e.s_cmp("ge_i32", row, w.seq_q);
-    e.s_cbranch_scc1(skip);
-    e.s_cmp("eq_u32", k.wave.fresh, 0);
-    e.s_cbranch_scc1(filled);
-    emit_clear_accumulator(e, k); // no row of the wave sees a key
-    e.label(filled);
-
-    e.v_mov_b32(total, v.sum, "l of lanes l and l + 32");
-    e.v_mov_b32(other, v.sum);
-    if (k.options.split_bits > 0) {
-        e.v_permlane32_swap_b32(total, other);
-        e.v_add_f32(total, total, other);
-        emit_store_part(e, w, k.wave, k.options, k.row_buffer, v.arguments,
-                        {v.o, v.maximum, total, v.lane_row, v.lane_key, v.t.sub(2, 2)});
-        e.label(skip);
-        return;
-    }
-    emit_argument(e, k, batch_stride, offsetof(Kernarg, o_batch));
+void emit_row_total(Emitter& e, const Bf16Kernel& k, VReg total, VReg other) {
+    e.v_mov_b32(total, k.v.sum, "l of lanes l and l + 32");
+    e.v_mov_b32(other, k.v.sum);
     e.v_permlane32_swap_b32(total, other);
     e.v_add_f32(total, total, other);
-    e.v_rcp_f32(inverse, total);
-    emit_argument(e, k, head_stride, offsetof(Kernarg, o_head));
-    if (k.options.lse)
-        e.v_log_f32(lse, total);
-    emit_argument(e, k, row_stride, offsetof(Kernarg, o_row));
-    if (k.options.causal) {
-        e.s_add_i32(row, row, w.diagonal);
-        e.v_add_u32(visible, row, v.lane_row, "last key that the row sees; none if negative");
-        e.v_cmp("gt_i32", vcc, 0, visible);
-        e.v_cndmask_b32(inverse, inverse, 0, vcc, "row without keys: O = 0 * 0");
-    }
-    emit_pack(e, v.output(0), inverse);
-    emit_pack(e, v.output(1), inverse);
-    e.remark("each wave stages in a region of its own: LDS keeps the order of one wave's operations");
-    emit_stage(e, k, 0);
-    emit_pack(e, v.output(2), inverse);
-    emit_pack(e, v.output(3), inverse);
-    emit_read_rows(e, k, 0);
-    emit_stage(e, k, 1);
-    emit_argument(e, k, base, offsetof(Kernarg, o));
-    emit_wave_rows(e, w, k.wave, k.options, w.tile, base, k.row_buffer[2], batch_stride, head_stride,
-                   row_stride, k.geometry.v_row_bytes(), scratch);
-    emit_read_rows(e, k, 1);
-    emit_store_rows(e, k, 0);
-    emit_store_rows(e, k, 1);
-    if (k.options.lse) {
-        e.v_add_f32(lse, lse, v.maximum, "log2 of the row sum; -inf for a row without keys");
-        e.v_mul_f32(lse, Float{std::numbers::ln2_v<float>}, lse, "natural logarithm");
-        emit_argument(e, k, batch_stride, offsetof(Kernarg, lse_batch));
-        emit_argument(e, k, head_stride, offsetof(Kernarg, lse_head));
-        emit_argument(e, k, base, offsetof(Kernarg, lse));
-        emit_wave_rows(e, w, k.wave, k.options, w.tile, base, k.row_buffer[2], batch_stride, head_stride, 4,
-                       4, scratch);
-        e.buffer_store_dword(lse, v.lse_store, k.row_buffer, 0, 0, "lanes 32-63 are out of bounds");
-    }
-    e.label(skip);
+}
+
+void emit_output_scale(Emitter&, const Bf16Kernel&, VReg, SReg) {}
+
+void emit_add_maximum(Emitter& e, const Bf16Kernel& k, VReg lse) {
+    e.v_add_f32(lse, lse, k.v.maximum, "log2 of the row sum; -inf for a row without keys");
+}
+
+void emit_epilogue(Emitter& e, const Bf16Kernel& k, const std::string& prefix) {
+    emit_epilogue<Bf16Kernel>(e, k, prefix);
 }
 
 } // namespace zyfa::templates::attention

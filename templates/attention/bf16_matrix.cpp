@@ -38,17 +38,6 @@ void emit_fetch_block(Emitter& e, const Bf16Kernel& k) {
     e.s_cselect_b32(k.wave.slot_in, 0, k.wave.slot_in);
 }
 
-void emit_load_q(Emitter& e, const Bf16Kernel& k) {
-    const WorkRegisters& w = k.work;
-    const SReg base = k.row_buffer.sub(0, 2);
-    e.s_mov_b64(base, w.q, "Q rows of the wave");
-    emit_wave_rows(e, w, k.wave, k.options, w.next, base, k.row_buffer[2], w.q_strides.sub(0, 2),
-                   w.q_strides.sub(2, 2), w.q_row, k.geometry.qk_row_bytes(), w.scratch.sub(0, 5));
-    for (unsigned step = 0; step < k.geometry.qk_steps(); ++step)
-        e.buffer_load_dwordx4(k.v.q.sub(4 * step, 4), k.v.q_fetch, k.row_buffer, 0, 32 * step,
-                              "Q[lane % 32, " + std::to_string(16 * step) + " + 8 (lane / 32) ..]");
-}
-
 namespace {
 
 /// V fragment that MFMA number n of PV uses.

@@ -71,6 +71,7 @@ struct Bf16Registers {
     isa::VReg scores(unsigned tile) const { return s.sub(16 * tile, 16); }
     /// B operand of PV for 16 keys: the first four of the eight score registers it came from
     isa::VReg probabilities(unsigned step) const { return s.sub(8 * step, 4); }
+    isa::VReg setup_scratch() const { return t; }
     isa::VReg output(unsigned column_tile) const { return o.sub(16 * column_tile, 16); }
 };
 
