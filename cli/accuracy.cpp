@@ -103,7 +103,7 @@ Accuracy measure_accuracy(const Problem& problem, const HostTensors& inputs, std
     // The verdict is the tuner's gate on sampled rows, so that the tool accepts what the tuner accepts.
     const tuner::GateReference reference(problem, inputs, tuner::sample_rows(problem, sampled_rows));
     Measurement measurement;
-    accuracy.passed = tuner::check_rows(reference, tuner::GateLimits{}, o, lse, measurement);
+    accuracy.passed = tuner::check_rows(reference, tuner::gate_limits(problem), o, lse, measurement);
     accuracy.message = measurement.message;
     accuracy.emulation_relative_rms = reference.emulation_relative_rms();
     if (check == Check::all || (check == Check::automatic && flops(problem) <= all_rows_flops)) {

@@ -328,4 +328,50 @@ ReferenceRow emulate_bf16_row(const Problem& problem, const HostTensors& tensors
     return result;
 }
 
+ReferenceRow emulate_fp8_row(const Problem& problem, const HostTensors& tensors, std::int64_t batch,
+                             std::int64_t head, std::int64_t row, Probability probability) {
+    constexpr double sigma = 6, beta = 0.35;
+    constexpr std::int64_t block = 64;
+    const Tensors t(problem, tensors);
+    const std::vector<std::int64_t> keys = visible_keys(problem, row);
+    ReferenceRow result = empty_row(problem);
+    if (keys.empty())
+        return result;
+    const std::vector<double> q = t.q.read(batch, head, row);
+    const double scale = score_scale(problem) * std::numbers::log2e;
+    std::vector<double> scores;
+    for (const std::int64_t key : keys)
+        scores.push_back(scale *
+                         dot(q.data(), t.k.read(batch, kv_head(problem, head), key).data(), problem.dim_qk));
+    const double maximum = largest(scores.data(), scores.size(), 1);
+    double sum = 0;
+    for (std::size_t first = 0; first < keys.size();) {
+        std::size_t end = first;
+        while (end < keys.size() && keys[end] / block == keys[first] / block)
+            ++end;
+        const double offset =
+            std::min(std::floor(maximum - largest(scores.data() + first, end - first, 1)), 120.0);
+        for (; first < end; ++first) {
+            const double x = scores[first] - maximum + offset;
+            double p;
+            if (std::isnan(x))
+                p = x;
+            else if (probability == Probability::exact)
+                p = e4m3_to_float(float_to_e4m3(static_cast<float>(std::exp2(x + sigma))));
+            else
+                p = e4m3_to_float(static_cast<std::uint8_t>(
+                    std::clamp(std::nearbyint(8 * (x + sigma + 7) - beta), 0.0, 126.0)));
+            p = std::ldexp(p, -static_cast<int>(offset));
+            sum += p;
+            const std::vector<double> v = t.v.read(batch, kv_head(problem, head), keys[first]);
+            for (std::size_t d = 0; d < result.o.size(); ++d)
+                result.o[d] += p * v[d];
+        }
+    }
+    for (double& value : result.o)
+        value = bf16_to_float(float_to_bf16(static_cast<float>(value * value_scale(problem) / sum)));
+    result.lse = (maximum + std::log2(sum) - sigma) * std::numbers::ln2;
+    return result;
+}
+
 } // namespace zyfa

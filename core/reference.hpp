@@ -42,6 +42,12 @@ void reference_head(const Problem& problem, const HostTensors& tensors, std::int
 ReferenceRow emulate_bf16_row(const Problem& problem, const HostTensors& tensors, std::int64_t batch,
                               std::int64_t head, std::int64_t row);
 
+/// The same of the FP8 kernels' arithmetic (paper Section IV-B): per 64 keys a power of two, probabilities
+/// rounded to e4m3 with shift 6, by the exponential or by the line between powers of two (bias 0.35), row sum
+/// of the rounded ones, exact maximum, O rounded to BF16. Its LSE is that of the rounded probabilities.
+ReferenceRow emulate_fp8_row(const Problem& problem, const HostTensors& tensors, std::int64_t batch,
+                             std::int64_t head, std::int64_t row, Probability probability);
+
 /// relative RMS = sqrt(sum (a-b)^2 / sum b^2), SNR = -20 log10 of it.
 struct ErrorSummary {
     double relative_rms = 0, max_abs = 0, snr_db = 0, lse_max_abs = 0;

@@ -5,12 +5,14 @@
 
 #include "core/validate.hpp"
 #include "templates/bf16_fwd.hpp"
+#include "templates/fp8_fwd.hpp"
 #include "zyfa/error.hpp"
 
 namespace zyfa::templates {
 
 std::span<const Template* const> all_templates() {
-    static const std::array<const Template*, 2> list{&bf16_fwd_d128(), &bf16_fwd_d192()};
+    static const std::array<const Template*, 4> list{&bf16_fwd_d128(), &bf16_fwd_d192(), &fp8_fwd_d128(),
+                                                     &fp8_fwd_d192()};
     return list;
 }
 
@@ -18,9 +20,9 @@ namespace {
 
 /// The argument that no template of this build accepts, with its value and what is accepted.
 [[noreturn]] void refuse(const Problem& p, const std::string& reasons) {
-    if (p.dtype != DType::bf16)
+    if (p.dtype != DType::bf16 && p.dtype != DType::e4m3)
         throw Error(ErrorCode::unsupported, "dtype",
-                    "dtype is " + std::string(to_string(p.dtype)) + "; accepted: bf16");
+                    "dtype is " + std::string(to_string(p.dtype)) + "; accepted: bf16, e4m3");
     const bool known_qk = p.dim_qk == 128 || p.dim_qk == 192;
     if (!known_qk || p.dim_v != 128)
         throw Error(ErrorCode::unsupported, known_qk ? "dim_v" : "dim_qk",

@@ -56,12 +56,17 @@ class RmsSum {
     double error_ = 0, norm_ = 0, row_error_ = 0, row_norm_ = 0, by_row_ = 0, rows_ = 0;
 };
 
+/// Exact only where asked for: an exact kernel passes lean P's limits, and lean is what the call may choose.
+bool lean(const Problem& problem) {
+    return problem.probability == Probability::lean ||
+           (problem.probability == Probability::automatic && problem.dim_qk == 128);
+}
+
 ReferenceRow emulate(const Problem& problem, const HostTensors& inputs, const GateRow& at) {
-    if (problem.dtype != DType::bf16)
-        throw Error(ErrorCode::unsupported, "dtype",
-                    std::string("no emulation to gate ") + to_string(problem.dtype) +
-                        " kernels with; accepted: bf16");
-    return emulate_bf16_row(problem, inputs, at.batch, at.head, at.row);
+    if (problem.dtype == DType::bf16)
+        return emulate_bf16_row(problem, inputs, at.batch, at.head, at.row);
+    return emulate_fp8_row(problem, inputs, at.batch, at.head, at.row,
+                           lean(problem) ? Probability::lean : Probability::exact);
 }
 
 std::string number(double value) {
@@ -71,6 +76,18 @@ std::string number(double value) {
 }
 
 } // namespace
+
+GateLimits gate_limits(const Problem& problem) {
+    GateLimits limits;
+    if (problem.dtype == DType::bf16)
+        return limits;
+    // A rounded probability is off by up to 7.5% (lean) or 5.9% (exact; paper Section IV-B), against BF16's
+    // 2^-8; the same factor of two as there.
+    limits.row_share = lean(problem) ? 0.15 : 0.12;
+    // LSE is that of the rounded probabilities.
+    limits.lse = lean(problem) ? 0.045 : 0.03;
+    return limits;
+}
 
 std::vector<GateRow> sample_rows(const Problem& problem, std::size_t count, std::uint64_t seed) {
     std::vector<GateRow> rows;

@@ -25,7 +25,7 @@ struct GateRow {
 /// batches and heads.
 std::vector<GateRow> sample_rows(const Problem& problem, std::size_t count, std::uint64_t seed = 1);
 
-/// Limits of the gate.
+/// Limits of the gate; the defaults are those of BF16.
 struct GateLimits {
     /// Relative RMS error over the rows, against that of the emulation: once pooled over all elements, where
     /// the rows with the largest outputs (causal rows that see few keys) decide, and once as the mean over
@@ -43,6 +43,9 @@ struct GateLimits {
     /// products).
     double lse = 1e-3, lse_relative = 0x1p-17;
 };
+
+/// The limits for a problem: BF16's as above; FP8's are wider, as its probabilities are coarser.
+GateLimits gate_limits(const Problem& problem);
 
 /// fp64 results and the emulation's error on the sampled rows; computed once, used for all candidates.
 class GateReference {

@@ -113,7 +113,7 @@ double TestBed::gate(const Schedule& schedule, BoundLaunch& launch, Measurement&
 
 void TestBed::judge(const Schedule& schedule, const Launched& first, const Launched& second,
                     Measurement& measurement) {
-    check_rows(reference_, limits_, o_bytes_, lse_bytes_, measurement);
+    check_rows(reference_, gate_limits(problem_), o_bytes_, lse_bytes_, measurement);
     const auto fail = [&](CandidateStatus status, const std::string& message) {
         measurement.status = status;
         measurement.message = message;

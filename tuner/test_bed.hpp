@@ -59,7 +59,6 @@ class TestBed {
     std::shared_ptr<const runtime::DeviceBuffer> workspace_; ///< the largest that a candidate asked for
     std::span<const std::byte> o_bytes_, lse_bytes_;         ///< of the last launch
     GateReference reference_;
-    GateLimits limits_;
     runtime::Stream stream_;
     std::map<std::string, OutputBits> class_bits_; ///< of the first candidate that passed, per bit class
 };

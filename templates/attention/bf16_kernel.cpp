@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "templates/attention/bf16_blocks.hpp"
+#include "templates/attention/forward_arguments.hpp"
 #include "templates/attention/forward_flow.hpp"
 #include "templates/attention/kernarg.hpp"
 #include "templates/schedule/hazards.hpp"
@@ -63,7 +64,8 @@ Stream matrix_phase(const Bf16Kernel& k, Phase phase) {
     };
     if (phase == Phase::rescale)
         // Column tile t is multiplied well before its first MFMA, number 4 t.
-        companions.insert(companions.begin(), companion(emit_rescale_rest<Bf16Kernel>, 0, 3 * G::pv_steps - 2));
+        companions.insert(companions.begin(),
+                          companion(emit_rescale_rest<Bf16Kernel>, 0, 3 * G::pv_steps - 2));
     return schedule::interleave(leading, companions);
 }
 
@@ -132,16 +134,7 @@ KernelFile make_bf16_kernel(const std::string& name, const Bf16Geometry& geometr
     file.sgprs = scalars.peak();
     file.register_maps =
         "// Scalar registers\n" + register_map(scalars) + "\n// Vector registers\n" + register_map(vectors);
-    for (const auto& [field, offset] :
-         {std::pair{"q", offsetof(Kernarg, q)}, {"k", offsetof(Kernarg, k)}, {"v", offsetof(Kernarg, v)}})
-        file.arguments.push_back({field, static_cast<std::uint32_t>(offset), 8, true});
-    file.arguments.push_back({"shape", 24, 120, false});
-    file.arguments.push_back({"lse", offsetof(Kernarg, lse), 8, true});
-    file.arguments.push_back({"output_shape", 152, 40, false});
-    file.arguments.push_back({"o", offsetof(Kernarg, o), 8, true});
-    file.arguments.push_back({"reserved", 200, 24, false});
-    file.arguments.push_back({"workspace", offsetof(Kernarg, workspace), 8, options.split_bits > 0});
-    file.arguments.push_back({"workspace_shape", 232, 24, false});
+    declare_arguments(file, options.split_bits > 0);
     return file;
 }
 

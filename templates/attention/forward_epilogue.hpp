@@ -121,7 +121,7 @@ void emit_epilogue(isa::Emitter& e, const Kernel& k, const std::string& prefix) 
     emit_stage(e, k, 1);
     emit_argument(e, k, base, offsetof(Kernarg, o));
     emit_wave_rows(e, w, k.wave, k.options, w.tile, base, k.row_buffer[2], batch_stride, head_stride,
-                   row_stride, k.geometry.v_row_bytes(), scratch);
+                   row_stride, 2 * k.geometry.dim_v, scratch);
     emit_read_rows(e, k, 1);
     emit_store_rows(e, k, 0);
     emit_store_rows(e, k, 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Start of a wave: lane constants, LDS addresses, byte offsets. Shared by the forward kernels, which differ in
+// Start of a wave: lane constants, LDS addresses, byte offsets. Shared by the forward kernels, which differ
+// in
 //   emit_v_lane_address  where a lane's transposing reads of V point
 //   emit_constants       registers of their own; scratch: 2
 #pragma once

@@ -57,8 +57,10 @@ void emit_mask(isa::Emitter& e, const Kernel& k) {
     constexpr unsigned group = 4;
     const unsigned count = k.v.s.count;
     for (unsigned first = 0; first < count; first += group) {
+        if (first == 32)
+            e.v_subrev_u32(limit, 64, limit, "the compared key stays an inline constant");
         for (unsigned r = first; r < first + group; ++r)
-            e.v_cmp("le_i32", w.scratch.sub(4 + 2 * (r % group), 2), 32 * (r / 16) + score_key(r % 16),
+            e.v_cmp("le_i32", w.scratch.sub(4 + 2 * (r % group), 2), 32 * (r / 16 % 2) + score_key(r % 16),
                     limit);
         for (unsigned r = first; r < first + group; ++r)
             e.v_cndmask_b32(k.v.s[r], hidden, k.v.s[r], w.scratch.sub(4 + 2 * (r % group), 2));

@@ -26,15 +26,21 @@ inline constexpr unsigned block_keys = 64; ///< of the BF16 kernels
 
 struct KvLayout {
     unsigned pitch;             ///< bytes from one DMA block to the next: 1024 and padding
-    unsigned row_bytes;         ///< bytes of one row (key) in memory
+    unsigned row_bytes;         ///< bytes of one row (key) in memory; a multiple of 64 in blocks of 128 keys
     unsigned keys = block_keys; ///< keys of a block, a multiple of 64
 
-    constexpr unsigned row_chunks() const { return row_bytes / 128; }
-    constexpr unsigned chunks() const { return keys / 64 * row_chunks(); }
+    constexpr unsigned row_chunks() const { return row_bytes / 128; } ///< whole ones
+    /// Whether 64 bytes of each row are left: those of keys n and n + 64 share 128 bytes of one more chunk.
+    constexpr bool has_half_chunk() const { return row_bytes % 128 != 0; }
+    constexpr unsigned whole_chunks() const { return keys / 64 * row_chunks(); }
+    constexpr unsigned chunks() const { return whole_chunks() + (has_half_chunk() ? 1 : 0); }
     constexpr unsigned chunk_bytes() const { return 8 * pitch; }
     constexpr unsigned bytes() const { return chunks() * chunk_bytes(); }
     /// LDS offset of byte `byte` of key `key` within the block.
     constexpr unsigned offset(unsigned key, unsigned byte) const {
+        if (byte >= 128 * row_chunks())
+            return whole_chunks() * chunk_bytes() + key % 8 * pitch + key % 64 / 8 * 128 + key / 64 * 64 +
+                   byte % 128;
         return (key / 64 * row_chunks() + byte / 128) * chunk_bytes() + key % 8 * pitch + key % 64 / 8 * 128 +
                byte % 128;
     }
@@ -81,6 +87,14 @@ constexpr unsigned v_read_lane(KvLayout layout, unsigned lane) {
 }
 constexpr unsigned v_read_constant(KvLayout layout, unsigned column_tile, unsigned step, unsigned half) {
     return layout.offset(8 * (2 * step + half), 64 * column_tile);
+}
+
+/// The same for the half chunk.
+constexpr unsigned dma_half_key(unsigned wave, unsigned lane) {
+    return wave + 8 * (lane / 8) + 64 * (lane % 8 / 4);
+}
+constexpr unsigned dma_half_byte(unsigned row_bytes, unsigned lane) {
+    return row_bytes / 128 * 128 + 16 * (lane % 4);
 }
 
 // FP8 operand reads. Operands of 64 keys or channels: register 4 c + b / 4, byte b % 4 of lane l holds

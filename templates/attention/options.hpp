@@ -28,4 +28,11 @@ struct ForwardOptions {
     int block_keys() const { return 1 << block_bits; }
 };
 
+/// How FP8 kernels form their probabilities (paper Section IV-B).
+struct Fp8Probability {
+    bool lean = true;   ///< e4m3 code by one multiply-add; otherwise 2^x, rounded
+    float sigma = 6;    ///< probabilities are multiplied by 2^sigma
+    float beta = 0.35f; ///< lean: centres the error of the straight line between powers of two
+};
+
 } // namespace zyfa::templates::attention

@@ -49,7 +49,7 @@ void check(const Problem& p, const Inputs& inputs, const Outputs& out, double ls
     INFO(to_string(p));
     REQUIRE(out.fault == "");
     CHECK(out.gaps_intact);
-    const Comparison c = compare(p, inputs, out);
+    const Comparison c = compare(p, inputs.view(), out);
     CHECK(c.mismatch == "");
     CHECK(c.relative_rms <= 2.6e-3);
     CHECK(c.lse_max_abs <= lse_limit);

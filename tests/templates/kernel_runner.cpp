@@ -88,7 +88,17 @@ Inputs draw(const Problem& p, std::uint64_t seed, double sd_q, double sd_k, doub
     return out;
 }
 
-Outputs run(const Problem& p, const Schedule& schedule, const Inputs& inputs, RunOptions options) {
+Inputs8 draw8(Problem& p, std::uint64_t seed, double sd_q, double sd_k, double sd_v) {
+    const Inputs drawn = draw(p, seed, sd_q, sd_k, sd_v);
+    p.q_descale = p.k_descale = p.v_descale = 1.0f / 16;
+    Inputs8 out;
+    for (const auto& [to, from] : {std::pair{&out.q, &drawn.q}, {&out.k, &drawn.k}, {&out.v, &drawn.v}})
+        for (const std::uint16_t bits : *from)
+            to->push_back(float_to_e4m3(16 * bf16_to_float(bits)));
+    return out;
+}
+
+Outputs run(const Problem& p, const Schedule& schedule, const HostTensors& inputs, RunOptions options) {
     const templates::Template& t = templates::template_for(p);
     const templates::Kernel kernel = t.instantiate(classify(p), schedule);
     templates::DeviceShape shape;
@@ -106,9 +116,9 @@ Outputs run(const Problem& p, const Schedule& schedule, const Inputs& inputs, Ru
     out.o.assign(extent(p.batch, p.heads_q, p.seq_q, p.dim_v, p.o), sentinel);
     out.lse.assign(extent(p.batch, p.heads_q, 1, p.seq_q, {p.lse_batch_stride, p.lse_head_stride, 1}),
                    std::bit_cast<float>(sentinel_lse));
-    const std::uint64_t q = upload(memory, inputs.q.data(), inputs.q.size() * 2);
-    const std::uint64_t k = upload(memory, inputs.k.data(), inputs.k.size() * 2);
-    const std::uint64_t v = upload(memory, inputs.v.data(), inputs.v.size() * 2);
+    const std::uint64_t q = upload(memory, inputs.q.data(), inputs.q.size());
+    const std::uint64_t k = upload(memory, inputs.k.data(), inputs.k.size());
+    const std::uint64_t v = upload(memory, inputs.v.data(), inputs.v.size());
     const std::uint64_t o = upload(memory, out.o.data(), out.o.size() * 2);
     const std::uint64_t lse = upload(memory, out.lse.data(), out.lse.size() * 4);
     const std::uint64_t workspace =
@@ -167,10 +177,6 @@ Outputs run(const Problem& p, const Schedule& schedule, const Inputs& inputs, Ru
     return out;
 }
 
-Outputs run(const Problem& p, const Inputs& inputs) {
-    return run(p, templates::template_for(p).default_schedule(p), inputs);
-}
-
 std::uint16_t o_at(const Problem& p, const Outputs& out, std::int64_t b, std::int64_t h, std::int64_t row,
                    std::int64_t column) {
     return out.o[static_cast<std::size_t>(b * p.o.batch + h * p.o.head + row * p.o.seq + column)];
@@ -180,9 +186,7 @@ float lse_at(const Problem& p, const Outputs& out, std::int64_t b, std::int64_t 
     return out.lse[static_cast<std::size_t>(b * p.lse_batch_stride + h * p.lse_head_stride + row)];
 }
 
-Comparison compare(const Problem& p, const Inputs& inputs, const Outputs& outputs) {
-    const HostTensors tensors{std::as_bytes(std::span(inputs.q)), std::as_bytes(std::span(inputs.k)),
-                              std::as_bytes(std::span(inputs.v))};
+Comparison compare(const Problem& p, const HostTensors& tensors, const Outputs& outputs) {
     Comparison out;
     double error = 0, power = 0;
     std::vector<double> o(static_cast<std::size_t>(p.seq_q * p.dim_v)),

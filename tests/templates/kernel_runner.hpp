@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/reference.hpp"
 #include "templates/template.hpp"
 #include "zyfa/problem.hpp"
 
@@ -17,10 +19,21 @@ Problem padded(Problem problem, Problem::Layout layout);
 
 struct Inputs {
     std::vector<std::uint16_t> q, k, v; ///< BF16, in the problem's layout
+    HostTensors view() const {
+        return {std::as_bytes(std::span(q)), std::as_bytes(std::span(k)), std::as_bytes(std::span(v))};
+    }
+};
+struct Inputs8 {
+    std::vector<std::uint8_t> q, k, v; ///< e4m3, in the problem's layout
+    HostTensors view() const {
+        return {std::as_bytes(std::span(q)), std::as_bytes(std::span(k)), std::as_bytes(std::span(v))};
+    }
 };
 /// Normal values of the given standard deviations.
 Inputs draw(const Problem& problem, std::uint64_t seed, double sd_q = 1.0, double sd_k = 1.0,
             double sd_v = 1.0);
+/// The same rounded to e4m3 times 2^4, with the problem's descales set to 2^-4.
+Inputs8 draw8(Problem& problem, std::uint64_t seed, double sd_q = 1.0, double sd_k = 1.0, double sd_v = 1.0);
 
 struct Outputs {
     std::vector<std::uint16_t> o; ///< in the problem's layout, gaps included
@@ -36,8 +49,16 @@ struct RunOptions {
     std::uint32_t compute_units = 256;
 };
 
-Outputs run(const Problem& problem, const Schedule& schedule, const Inputs& inputs, RunOptions options = {});
-Outputs run(const Problem& problem, const Inputs& inputs); ///< default schedule
+Outputs run(const Problem& problem, const Schedule& schedule, const HostTensors& inputs,
+            RunOptions options = {});
+template <class Drawn>
+Outputs run(const Problem& problem, const Schedule& schedule, const Drawn& inputs, RunOptions options = {}) {
+    return run(problem, schedule, inputs.view(), options);
+}
+template <class Drawn>
+Outputs run(const Problem& problem, const Drawn& inputs) { ///< default schedule
+    return run(problem, templates::template_for(problem).default_schedule(problem), inputs.view());
+}
 
 /// Element of O and of LSE.
 std::uint16_t o_at(const Problem& p, const Outputs& out, std::int64_t b, std::int64_t h, std::int64_t row,
@@ -49,6 +70,6 @@ struct Comparison {
     std::string mismatch; ///< first row whose LSE or zero-ness is wrong in kind (inf, NaN), or empty
 };
 /// All rows against fp64.
-Comparison compare(const Problem& problem, const Inputs& inputs, const Outputs& outputs);
+Comparison compare(const Problem& problem, const HostTensors& inputs, const Outputs& outputs);
 
 } // namespace zyfa::test

@@ -48,8 +48,8 @@ TEST_CASE("refusals name argument, value and what is accepted") {
     CHECK(message_of(p, &argument).find("accepted") != std::string::npos);
     CHECK(argument == "dim_v");
     p = problem();
-    p.dtype = DType::e4m3;
-    CHECK(message_of(p, &argument).find("e4m3") != std::string::npos);
+    p.dtype = DType::e4m3fnuz;
+    CHECK(message_of(p, &argument).find("accepted: bf16, e4m3") != std::string::npos);
     CHECK(argument == "dtype");
     p = problem();
     p.k.batch = std::int64_t{1} << 47;
@@ -64,6 +64,12 @@ TEST_CASE("refusals name argument, value and what is accepted") {
     p = problem();
     p.dim_qk = 192;
     CHECK(&template_named("bf16_fwd_d192") == &template_for(p));
+    p.dtype = DType::e4m3;
+    CHECK(&template_named("fp8_fwd_d192") == &template_for(p));
+    CHECK(template_for(p).default_schedule(p).text("probability") == "exact"); // paper Section VI-C
+    p.dim_qk = 128;
+    CHECK(&template_named("fp8_fwd_d128") == &template_for(p));
+    CHECK(template_for(p).default_schedule(p).text("probability") == "lean");
 }
 
 TEST_CASE("the schedule space: default first, no duplicates, all accepted") {

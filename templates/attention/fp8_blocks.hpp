@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building blocks of the FP8 forward kernels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "templates/attention/forward_flow.hpp"
+#include "templates/attention/forward_steps.hpp"
+#include "templates/attention/fp8_registers.hpp"
+#include "templates/attention/wave.hpp"
+
+namespace zyfa::templates::attention {
+
+struct Fp8Kernel {
+    using Geometry = Fp8Geometry;
+    static constexpr const char* softmax_entry = ".Lsoftmax_entry"; ///< of a block that is not masked
+    Fp8Geometry geometry;
+    ForwardOptions options;
+    Fp8Probability probability;
+    WorkRegisters work;
+    WaveRegisters wave;
+    isa::SReg row_buffer; ///< buffer descriptor of the wave's rows of Q, O or LSE
+    isa::SReg first_key;  ///< of the masked block in the softmax phase
+    isa::SReg code_scale; ///< lean P: 8 * score scale, from scores to e4m3 codes; exact P: the score scale
+    isa::SReg large;      ///< state_large where a row's maximum is too large for the fast path, else 0
+    Fp8Registers v;
+};
+
+/// Base-2 units up to which a score's bias keeps its fraction: FP32 is then 2^-8 apart at 2^16, an error of a
+/// probability of at most 0.2%. Beyond, the maximum is subtracted from the scores first, which is exact where
+/// it matters (Sterbenz).
+inline constexpr float largest_fast_score = 65536;
+inline constexpr int state_large = 8; ///< beside the state_* bits of wave.hpp
+
+/// Once per wave: lane constants, addresses, the cursor.
+void emit_setup(isa::Emitter& e, const Fp8Kernel& k);
+void emit_v_lane_address(isa::Emitter& e, const Fp8Kernel& k, isa::VReg lane, isa::VReg half, isa::VReg a,
+                         isa::VReg b, isa::SReg scratch);
+void emit_constants(isa::Emitter& e, const Fp8Kernel& k, isa::VReg lane, isa::VReg half, isa::VReg a,
+                    isa::VReg b, isa::VReg scratch);
+
+// Memory to LDS and registers
+
+/// LDS-DMA of the cursor's K and V block: each wave brings an eighth.
+void emit_fetch_block(isa::Emitter& e, const Fp8Kernel& k);
+
+// Matrix phase
+
+enum class PvOrder8 : std::uint8_t {
+    keys_outer,    ///< consecutive MFMAs on different accumulators
+    columns_outer, ///< one column tile after the other, so that the later ones can still be rescaled
+};
+/// Row sums of the two halves of P: one MFMA each, to the gaps of P.
+void emit_row_sums(isa::Emitter& e, const Fp8Kernel& k);
+/// l += 2^-o * row sum
+void emit_add_row_sums(isa::Emitter& e, const Fp8Kernel& k);
+/// O^T += V^T P^T with block scales: 8 MFMAs. `fresh`: the accumulator counts as zero.
+void emit_pv(isa::Emitter& e, const Fp8Kernel& k, PvOrder8 order, bool fresh);
+void emit_qk(isa::Emitter& e, const Fp8Kernel& k);                 ///< S^T = K Q^T: 8 or 12 MFMAs
+void emit_read_k(isa::Emitter& e, const Fp8Kernel& k, unsigned j); ///< K fragment of QK's MFMA number j
+void emit_read_v(isa::Emitter& e, const Fp8Kernel& k, unsigned i); ///< V fragment in place i
+/// PV where V holds NaN that some rows do not see.
+void emit_pv_special(isa::Emitter& e, const Fp8Kernel& k);
+
+// Softmax phase
+
+/// Sets mode_special where V of the block holds NaN.
+void emit_find_special(isa::Emitter& e, const Fp8Kernel& k);
+/// Maxima of the halves and of the row; VCC says which rows grew by more than tau, or hold a NaN.
+void emit_maximum(isa::Emitter& e, const Fp8Kernel& k);
+/// Takes the new maximum where VCC says so and multiplies the first column tile; the others are left to the
+/// matrix phase (mode_rescale), where they fit between the MFMAs. Ends at .Lprobabilities, .Llarge, or, where
+/// NaN was found and replaced, at .Lmaximum.
+void emit_rescale(isa::Emitter& e, const Fp8Kernel& k);
+/// Block scales, probabilities, packing to e4m3. `shifted`: the maximum is already taken from the scores.
+void emit_probabilities(isa::Emitter& e, const Fp8Kernel& k, bool shifted);
+void emit_cursor_work(isa::Emitter& e, const Fp8Kernel& k); ///< behind the softmax phase's branches
+
+// Phases of the flow (forward_flow.hpp)
+
+/// Row sums, PV, then QK, with the reads of the next operands, the fetch and the scalar work of the next
+/// block in their shadow. QK's last MFMA is left to the head of the loop.
+isa::Stream matrix_phase(const Fp8Kernel& k, Phase phase);
+void emit_last_qk(isa::Emitter& e, const Fp8Kernel& k);
+isa::Stream softmax_phase(const Fp8Kernel& k);
+void emit_to_softmax(isa::Emitter& e, const Fp8Kernel& k); ///< from a masked block
+void emit_rare_pv(isa::Emitter& e, const Fp8Kernel& k);    ///< row sums and PV on their own
+void emit_rare_qk(isa::Emitter& e, const Fp8Kernel& k);    ///< QK on its own, with its reads
+
+// Ends of a tile
+
+/// Stores O and LSE of the tile in the accumulator. Uses the labels <label_prefix>_*.
+void emit_epilogue(isa::Emitter& e, const Fp8Kernel& k, const std::string& label_prefix);
+void emit_row_total(isa::Emitter& e, const Fp8Kernel& k, isa::VReg total, isa::VReg other);
+void emit_output_scale(isa::Emitter& e, const Fp8Kernel& k, isa::VReg inverse, isa::SReg scratch);
+void emit_add_maximum(isa::Emitter& e, const Fp8Kernel& k, isa::VReg lse);
+void emit_begin_tile(isa::Emitter& e, const Fp8Kernel& k); ///< block `now` begins a tile
+
+} // namespace zyfa::templates::attention

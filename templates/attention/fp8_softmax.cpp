@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// The softmax of one block of 128 keys (paper Section IV-B): running maximum with lazy rescaling, a power of
+// two per 64 keys, and probabilities as e4m3 codes, by one multiply-add (lean) or by the exponential (exact).
+//
+// Every row's bits depend on that row's scores only: a rescale is entered when any row of the wave asks for
+// one, but inside it only rows whose own maximum grew by more than tau move; the others are multiplied by
+// exactly 1. A NaN among a row's scores makes its sum NaN, and with it the row's output; the scores
+// themselves are replaced, since a NaN in P would reach another query through the zeros of the row sum.
+//
+// The maximum is kept as QK gives it, without the softmax scale, and is some earlier score of the row
+// exactly. P's code of the row maximum is at most 8 (tau + sigma + 7) - beta (lean) and P at most 2^(tau +
+// sigma) (exact) where a half's exponent o is not negative: fp8_fwd.cpp keeps these below NaN.
+#include "templates/attention/fp8_blocks.hpp"
+
+#include <array>
+
+namespace zyfa::templates::attention {
+
+using namespace isa;
+using G = Fp8Geometry;
+
+namespace {
+
+struct Scratch {
+    std::array<VReg, 2> half; ///< maxima of the halves' scores; then their biases
+    VReg a, b, block_maximum, growth;
+    explicit Scratch(const Fp8Registers& v)
+        : half{v.t[0], v.t[1]}, a(v.t[2]), b(v.t[3]), block_maximum(v.t[4]), growth(v.t[5]) {}
+};
+
+} // namespace
+
+void emit_maximum(Emitter& e, const Fp8Kernel& k) {
+    const Scratch t(k.v);
+    const VReg s = k.v.s;
+    for (unsigned half = 0; half < G::halves; ++half) {
+        const unsigned first = 32 * half;
+        const std::array<VReg, 2> chain{t.half[half], half == 0 ? t.a : t.b};
+        e.v_maximum3_f32(chain[0], s[first], s[first + 1], s[first + 2],
+                         half == 0 ? "maxima of the lane's scores; NaN stays" : "");
+        e.v_maximum3_f32(chain[1], s[first + 3], s[first + 4], s[first + 5]);
+        for (unsigned r = 6, turn = 0; r < 32; r += 2, turn ^= 1)
+            e.v_maximum3_f32(chain[turn], chain[turn], s[first + r], s[first + r + 1]);
+        e.v_maximum3_f32(chain[0], chain[0], chain[1], chain[1]);
+    }
+    e.v_permlane32_swap_b32(t.half[0], t.half[1], "lanes l and l + 32 share a query");
+    e.v_maximum3_f32(t.a, t.half[0], t.half[1], t.half[1], "lanes 0-31: first half; lanes 32-63: second");
+    e.v_mov_b32(t.half[0], t.a);
+    e.v_mov_b32(t.half[1], t.a);
+    e.v_permlane32_swap_b32(t.half[0], t.half[1], "both to all lanes");
+    e.v_maximum3_f32(t.block_maximum, t.half[0], t.half[1], t.half[1]);
+    e.v_sub_f32(t.growth, t.block_maximum, k.v.maximum);
+    e.v_mul_f32(t.growth, k.work.score_scale, t.growth, "in base-2 units");
+    e.v_cmp("nge_f32", vcc, Float{k.options.tau}, t.growth, "grew by more than tau, or NaN?");
+}
+
+void emit_rescale(Emitter& e, const Fp8Kernel& k) {
+    const Scratch t(k.v);
+    const SReg nan = k.work.scratch.sub(4, 2);
+    e.v_cmp("u_f32", nan, t.block_maximum, t.block_maximum);
+    e.s_cmp("lg_u64", nan, 0);
+    e.s_cbranch_scc1(".Lnan_scores");
+    e.label(".Lmove");
+    e.v_cndmask_b32(t.growth, 0, t.growth, vcc, "rows that move: by how much; 0 for the others");
+    e.v_exp_f32(k.v.factor, -Source(t.growth), "2^(old - new); exactly 1 for the others");
+    e.v_cndmask_b32(t.a, 0, t.block_maximum, vcc);
+    e.v_cndmask_b32(k.v.maximum, k.v.maximum, t.block_maximum, vcc, "rows that move take the new maximum");
+    e.v_mul_f32(t.a, k.work.score_scale, t.a);
+    e.v_mul_f32(t.a, t.a, t.a);
+    e.v_cmp("lt_f32", vcc, Float{largest_fast_score * largest_fast_score}, t.a,
+            "a maximum too large for the fast path?");
+    e.s_cmp("lg_u64", vcc, 0);
+    e.s_cselect_b32(k.large, state_large, k.large);
+    e.s_cmp("lg_u32", k.wave.fresh, 0);
+    e.v_mul_f32(k.v.sum, k.v.factor, k.v.sum);
+    e.s_cbranch_scc1(".Lrescaled_softmax", "the accumulator is still empty");
+    for (unsigned r = 0; r < 16; ++r)
+        e.v_mul_f32(k.v.o[r], k.v.factor, k.v.o[r]);
+    e.s_or_b32(k.wave.mode, k.wave.mode, mode_rescale);
+    e.label(".Lrescaled_softmax");
+    e.s_cmp("lg_u32", k.large, 0);
+    e.s_cbranch_scc0(".Lprobabilities");
+    e.s_branch(".Llarge");
+
+    e.label(".Lnan_scores");
+    e.remark("---- NaN among the scores: the row's sum keeps it, the scores do not");
+    e.v_add_f32(k.v.factor, k.v.sum, t.block_maximum, "NaN");
+    e.v_cndmask_b32(k.v.sum, k.v.sum, k.v.factor, nan);
+    e.v_mov_b32(t.a, Literal{0xff800000});
+    for (unsigned r = 0; r < k.v.s.count; ++r)
+        e.v_max_f32(k.v.s[r], t.a, k.v.s[r], r == 0 ? "the number, where one operand is NaN" : "");
+    e.s_branch(k.softmax_entry);
+}
+
+namespace {
+
+/// biases (scratch.half) and scales of the two halves from their maxima.
+void emit_scales(Emitter& e, const Fp8Kernel& k, const Scratch& t, bool shifted) {
+    const Fp8Probability& p = k.probability;
+    const VReg base = t.growth, o = t.a, scale = t.b;
+    const float offset = p.lean ? 8 * (p.sigma + 7) - p.beta : p.sigma;
+    if (shifted) {
+        e.v_mov_b32(base, Float{offset});
+    } else {
+        e.v_mul_f32(base, k.code_scale, k.v.maximum);
+        e.v_sub_f32(base, Float{offset}, base, "what a score's code begins from");
+    }
+    for (unsigned half = 0; half < G::halves; ++half) {
+        e.v_sub_f32(o, k.v.maximum, t.half[half]);
+        e.v_mul_f32(o, k.work.score_scale, o, "binades from the row maximum down to the half's");
+        e.v_floor_f32(o, o);
+        e.v_max_f32(o, 0, o);
+        e.v_min_f32(o, Float{120.0f}, o);
+        e.v_sub_f32(scale, Float{127.0f}, o);
+        if (p.lean) {
+            e.v_add_f32(o, o, o);
+            e.v_fma_f32(t.half[half], o, Float{4.0f}, base, "8 codes per binade");
+        } else {
+            e.v_add_f32(t.half[half], o, base);
+        }
+        e.v_cvt_pk_u8_f32(k.v.scales, scale, half, k.v.scales, "E8M0 code of 2^-o");
+    }
+}
+
+/// Register that holds P's keys 32 c + 8 r + 4 (lane / 32) .. + 3 of half h: register 4 c + r of the operand.
+VReg packed(const Fp8Kernel& k, unsigned half, unsigned c, unsigned r) {
+    return k.v.probabilities(half)[4 * c + r];
+}
+
+void emit_lean(Emitter& e, const Fp8Kernel& k, const Scratch& t) {
+    const VReg s = k.v.s;
+    constexpr unsigned lag = 4; // between a score's multiply-add and its conversion
+    for (unsigned step = 0; step < s.count + lag; ++step) {
+        if (step < s.count)
+            e.v_fma_f32(s[step], s[step], k.code_scale, t.half[step / 32],
+                        step == 0 ? "8 (x + o + sigma + 7) - beta" : "");
+        if (step < lag)
+            continue;
+        const unsigned r = step - lag, half = r / 32, c = r % 32 / 16, group = r % 16 / 4, byte = r % 4;
+        const VReg d = packed(k, half, c, group);
+        e.v_cvt_pk_u8_f32(d, s[r], byte, byte == 0 ? Source(0) : Source(d),
+                          r % 32 == 31 ? "P^T operand of 64 keys complete" : "");
+    }
+}
+
+void emit_exact(Emitter& e, const Fp8Kernel& k, const Scratch& t) {
+    const VReg s = k.v.s;
+    constexpr unsigned exp_lag = 2, pack_lag = 5;
+    for (unsigned step = 0; step < s.count + pack_lag; ++step) {
+        if (step < s.count)
+            e.v_fma_f32(s[step], s[step], k.code_scale, t.half[step / 32], step == 0 ? "x + o + sigma" : "");
+        if (const unsigned r = step - exp_lag; step >= exp_lag && r < s.count)
+            e.v_exp_f32(s[r], s[r]);
+        if (const unsigned r = step - pack_lag; step >= pack_lag && r % 2 == 1 && r < s.count)
+            e.v_cvt_pk_fp8_f32(packed(k, r / 32, r % 32 / 16, r % 16 / 4), s[r - 1], s[r], r % 4 == 3,
+                               r % 32 == 31 ? "P^T operand of 64 keys complete" : "");
+    }
+}
+
+} // namespace
+
+void emit_probabilities(Emitter& e, const Fp8Kernel& k, bool shifted) {
+    const Scratch t(k.v);
+    emit_scales(e, k, t, shifted);
+    if (k.probability.lean)
+        emit_lean(e, k, t);
+    else
+        emit_exact(e, k, t);
+}
+
+void emit_to_softmax(Emitter& e, const Fp8Kernel& k) {
+    e.label(k.softmax_entry);
+    e.s_cmp("lg_u32", k.large, 0);
+    e.s_cbranch_scc0(".Lmaximum");
+    e.remark("---- large scores: the maximum is taken from the scores before they are scaled");
+    emit_maximum(e, k);
+    e.s_cbranch_vccnz(".Lrescale");
+    e.label(".Llarge");
+    for (unsigned r = 0; r < k.v.s.count; ++r)
+        e.v_sub_f32(k.v.s[r], k.v.s[r], k.v.maximum);
+    emit_probabilities(e, k, true);
+    emit_cursor_work(e, k);
+    e.s_branch(".Lsoftmax_done");
+}
+
+void emit_cursor_work(Emitter& e, const Fp8Kernel& k) {
+    e.s_mov_b32(k.wave.live, k.wave.next_live);
+    e.s_or_b32(k.wave.state, k.wave.next_state, k.large);
+    emit_advance(e, k.work, k.options, k.geometry.qk_row_bytes(), k.geometry.v_row_bytes(),
+                 k.work.scratch.sub(0, 3));
+}
+
+} // namespace zyfa::templates::attention

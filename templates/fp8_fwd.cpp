@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Templates fp8_fwd_d128 and fp8_fwd_d192: the paper's FP8 kernels (Sections IV-A to IV-C).
+#include "templates/fp8_fwd.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "templates/attention/fp8_kernel.hpp"
+#include "templates/forward_template.hpp"
+
+namespace zyfa::templates {
+
+namespace {
+
+/// The paper's threshold comes first (Section IV-A).
+constexpr std::array<double, 6> tau_grid{0.125, 0.0, 0.5, 1.0, 2.0, 2.75};
+
+attention::Fp8Probability probability_of(const Schedule& schedule) {
+    return {schedule.text("probability") == "lean", static_cast<float>(schedule.number("sigma")),
+            static_cast<float>(schedule.number("beta"))};
+}
+
+class Fp8Forward final : public ForwardTemplate {
+  public:
+    Fp8Forward(const attention::Fp8Geometry& geometry, std::string name, const std::string& dimensions,
+               bool lean)
+        : ForwardTemplate(
+              {DType::e4m3, geometry.dim_qk, geometry.dim_v, 1, "FP8, " + dimensions, "fp8", false},
+              std::move(name),
+              "FP8 (e4m3) forward, " + dimensions +
+                  ": 8-wave ping-pong, 128-key blocks of K and V through LDS",
+              tau_grid),
+          geometry_(geometry), lean_(lean) {}
+
+    bool serves(const Problem& p, std::string* why) const override {
+        if (!ForwardTemplate::serves(p, why))
+            return false;
+        // A block's second 64 keys are reached by 64 row strides in 32 bits.
+        constexpr std::int64_t longest = (std::int64_t{1} << 26) - 1;
+        for (const auto& [name, strides] : {std::pair{"k", p.k}, {"v", p.v}})
+            if (p.seq_kv > 1 && (strides.seq < 0 || strides.seq > longest)) {
+                if (why)
+                    *why = std::string(name) + " has a row stride of " + std::to_string(strides.seq) +
+                           " bytes; accepted is up to " + std::to_string(longest);
+                return false;
+            }
+        return true;
+    }
+
+  protected:
+    std::vector<ParameterSpec> own_space(const Problem& p) const override {
+        ParameterSpec form{
+            "probability", "P by one multiply-add, or by the exponential (paper Section IV-B)", {}, true};
+        const bool lean =
+            p.probability == Probability::automatic ? lean_ : p.probability == Probability::lean;
+        form.grid.emplace_back(std::string(lean ? "lean" : "exact"));
+        ParameterSpec sigma{
+            "sigma", "P is multiplied by 2^sigma, away from e4m3's subnormal numbers", {6.0}, true};
+        ParameterSpec beta{
+            "beta", "lean P: centres the error of the line between powers of two, in codes", {0.35}, true};
+        return {form, sigma, beta};
+    }
+    bool continuous(std::string_view parameter) const override {
+        return parameter == "tau" || parameter == "sigma" || parameter == "beta";
+    }
+    /// The stale maximum is at most tau below a row's maximum, and a half's exponent o is not negative, so
+    /// that x + o <= tau.
+    std::optional<std::string> reject_values(const Schedule& schedule) const override {
+        const attention::Fp8Probability p = probability_of(schedule);
+        const double tau = schedule.number("tau"), sigma = schedule.number("sigma"),
+                     beta = schedule.number("beta");
+        if (!(sigma >= 0 && sigma <= 8))
+            return "sigma is " + to_string(schedule.parameters.at("sigma")) + "; accepted: 0 to 8";
+        if (!(beta >= 0 && beta <= 1))
+            return "beta is " + to_string(schedule.parameters.at("beta")) + "; accepted: 0 to 1";
+        // On the fast path a code is off by up to fast_error / 8 of a binade (FP32's rounding of the bias).
+        constexpr double fast_error = 1.0 / 128;
+        const double largest = (p.lean
+                                    // code 8 (tau + sigma + 7) - beta rounds to 126 at most; 127 is NaN
+                                    ? (126.5 + beta) / 8 - 7 - sigma
+                                    // 2^(tau + sigma) rounds to 448 up to 464; beyond it is NaN
+                                    : std::log2(464.0) - sigma) -
+                               fast_error;
+        if (!(tau >= 0 && tau <= largest))
+            return "tau is " + to_string(schedule.parameters.at("tau")) + "; accepted: 0 to " +
+                   std::to_string(largest) + " with sigma " + to_string(schedule.parameters.at("sigma"));
+        return std::nullopt;
+    }
+    isa::KernelFile make_file(const std::string& symbol, const attention::ForwardOptions& options,
+                              const Schedule& schedule, std::vector<std::string> heading) const override {
+        attention::ForwardOptions o = options;
+        o.block_bits = 7;
+        return attention::make_fp8_kernel(symbol, geometry_, o, probability_of(schedule), std::move(heading));
+    }
+
+  private:
+    attention::Fp8Geometry geometry_;
+    bool lean_; ///< where the call leaves it to us
+};
+
+} // namespace
+
+const Template& fp8_fwd_d128() {
+    static const Fp8Forward instance(attention::fp8_d128, "fp8_fwd_d128", "head dimension 128", true);
+    return instance;
+}
+
+const Template& fp8_fwd_d192() {
+    static const Fp8Forward instance(attention::fp8_d192, "fp8_fwd_d192",
+                                     "query-key dimension 192, value dimension 128", false);
+    return instance;
+}
+
+} // namespace zyfa::templates
