@@ -32,6 +32,7 @@ void bf16_causal(benchmark::State& state) {
         const auto last =
             reinterpret_cast<decltype(&zyfaSimLastLaunch)>(runtime->extension("zyfaSimLastLaunch"));
         set(0, "threads", std::to_string(state.range(1)).c_str());
+        set(0, "sanitize", state.range(2) != 0 ? "1" : "0");
         std::vector<runtime::DeviceBuffer> buffers;
         AttentionArgs args = bench::arguments(
             problem, [&](std::size_t bytes) { return buffers.emplace_back(runtime, 0, bytes).data(); });
@@ -53,16 +54,18 @@ void bf16_causal(benchmark::State& state) {
         state.counters["instructions_per_s"] =
             benchmark::Counter(static_cast<double>(instructions), benchmark::Counter::kIsRate);
         set(0, "threads", "0");
+        set(0, "sanitize", "0");
     } catch (const Error& error) {
         state.SkipWithError(error.what());
     }
 }
 BENCHMARK(bf16_causal)
     ->Name("simulator/bf16_d128_causal_one_head")
-    ->ArgNames({"seq", "threads"})
-    ->Args({1024, 1})
-    ->Args({4096, 1})
-    ->Args({4096, 0})
+    ->ArgNames({"seq", "threads", "sanitize"})
+    ->Args({1024, 1, 0})
+    ->Args({1024, 1, 1})
+    ->Args({4096, 1, 0})
+    ->Args({4096, 0, 0})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 

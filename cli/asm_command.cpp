@@ -29,6 +29,7 @@ struct AsmFlags {
     ProblemFlags problem;
     ScheduleFlags schedule;
     std::string output, object, launch;
+    std::uint32_t compute_units = templates::DeviceShape{}.compute_units;
 };
 
 /// The check against fp64. The limits leave room for any schedule; `zyfa check` holds a kernel closer.
@@ -138,7 +139,9 @@ ExitCode print_assembly(const CommonOptions& common, const AsmFlags& flags) {
     const Schedule schedule = schedule_from(flags.schedule, problem);
     const templates::Template& serving = templates::template_named(schedule.template_name);
     const templates::Kernel kernel = serving.instantiate(classify(problem), schedule);
-    const templates::LaunchPlan plan = serving.plan(problem, schedule, templates::DeviceShape{});
+    templates::DeviceShape shape;
+    shape.compute_units = flags.compute_units;
+    const templates::LaunchPlan plan = serving.plan(problem, schedule, shape);
 
     jit::CodeObject code;
     if (!flags.object.empty()) {
@@ -214,6 +217,11 @@ void add_asm(CLI::App& app, Invocation& invocation) {
         ->add_option("--launch", flags->launch,
                      "Write a launch file on drawn input for `zyfa simulate` to FILE")
         ->type_name("FILE");
+    command
+        ->add_option("--compute-units", flags->compute_units,
+                     "Compute units that the launch is laid out for; a persistent kernel has as many workgroups")
+        ->check(CLI::Range(1u, 1024u))
+        ->capture_default_str();
     command->footer(R"(
 Examples
   zyfa asm --seq 4096 --heads-q 8 --heads-kv 2

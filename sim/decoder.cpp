@@ -466,10 +466,10 @@ class Decoder {
         const unsigned source_a = field(b, 8, 0), source_b = field(b, 17, 9), source_c = field(b, 26, 18);
         if (source_a < 256 || source_b < 256)
             throw Unsupported{};
-        const unsigned words_a = mfma_operand_registers(op, op.f8f6f4 ? cbsz : 0);
-        unsigned words_b = mfma_operand_registers(op, op.f8f6f4 ? blgp : 0);
-        if (op.sparse)
-            words_b *= 2; // A is compressed two to one
+        // Of a sparse A every second element is there.
+        const unsigned words_a =
+            op.sparse ? op.a_registers : mfma_operand_registers(op, op.f8f6f4 ? cbsz : 0);
+        const unsigned words_b = mfma_operand_registers(op, op.f8f6f4 ? blgp : 0);
         i_.src[0] = vgpr(source_a - 256, words_a, field(b, 27, 27) != 0);
         i_.src[1] = vgpr(source_b - 256, words_b, field(b, 28, 28) != 0);
         i_.dst = vgpr(field(a, 7, 0), op.d_registers, accumulator);

@@ -295,7 +295,7 @@ void Sanitizer::lds_dma(Wave& wave, WaveShadow& shadow, const Traits& t, Operati
             mark(wave, shadow, shared_aperture + at + byte,
                  whole || byte >= a.bytes[lane] || valid_range(wave, shadow, a.address[lane] + byte, 1));
         for (std::uint32_t cell = at / 4; cell * 4 < at + size; ++cell) {
-            wave.group->shadow->lds[cell].in_flight = true;
+            wave.group->shadow->lds[cell].load = operation.serial;
             operation.cells.push_back(cell);
         }
     });

@@ -22,6 +22,7 @@ Operation& PendingOperations::add(Wave& wave, const Traits& t, Counter counter) 
     operation->traits = &t;
     operation->issued = wave.instructions;
     operation->counter = counter;
+    operation->serial = ++serial_;
     operation->vm_open = counter == Counter::vm || counter == Counter::flat;
     operation->lgkm_open = !operation->vm_open || counter == Counter::flat;
     operation->destination = {};

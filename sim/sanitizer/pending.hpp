@@ -22,6 +22,7 @@ struct LaneAccess {
 struct Operation {
     const Traits* traits = nullptr;
     Counter counter = Counter::none;
+    std::uint32_t serial = 0; ///< among the wave's operations, from 1
     std::uint64_t issued = 0; ///< instructions of the wave so far
     bool early = false;       ///< landed at once, as a seed had it; the counters do not know yet
     bool vm_open = false, lgkm_open = false;
@@ -60,6 +61,8 @@ class PendingOperations {
 
     /// Youngest operation that will still write the register; null if none.
     const Operation* writer_of(unsigned unit) const;
+    /// Whether an operation that vmcnt counts has come back.
+    bool landed(std::uint32_t serial) const noexcept { return vm_.empty() || vm_.front()->serial > serial; }
     /// Youngest load to LDS that will still write the byte.
     const Operation* writer_of_lds(std::uint64_t address) const;
     /// LDS-DMA: what the executed load has put there is held back, `before` is what was there.
@@ -86,6 +89,7 @@ class PendingOperations {
     std::uint64_t random_ = 0;       ///< state of a generator; 0: everything lands late
     std::uint8_t units_[units] = {}; ///< operations that will write each register
     unsigned open_ = 0;
+    std::uint32_t serial_ = 0;
     LastWait last_wait_;
 };
 

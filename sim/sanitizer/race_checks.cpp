@@ -49,47 +49,47 @@ void Sanitizer::touch_lds(const Wave& wave, WaveShadow& shadow, const Touch& tou
         LdsCell& c = group.lds[at];
         const std::uint64_t low = std::max(first, at * 4), high = std::min(end, at * 4 + 4);
         const auto bytes = static_cast<std::uint8_t>(((1u << (high - low)) - 1) << (low - at * 4));
-        if (c.in_flight && c.write_wave == me && c.write_epoch != 0) {
-            bool open = false;
-            if (const Operation* const load = shadow.pending.writer_of_lds(low)) {
-                open = true;
-                // A later load to the same place lands later: only what reads it, or writes by another way.
-                if (!touch.write ||
-                    (session_.dispatch.code->instructions()[touch.site].flags & flag::lds) == 0)
-                    report(Severity::error, dma_unwaited, wave, static_cast<int>(touch.lane), touch.site,
-                           site(*load->traits), [&](Finding& f) {
-                               f.detail = std::string(kind(touch.write)) + " of LDS byte " +
-                                          std::to_string(low) + " that a load may still write";
-                               f.fix = shadow.pending.fix(*load);
-                           });
-            }
-            c.in_flight = open;
-        }
+        // A later load to the same place lands later: only what reads it, or writes it in another way.
+        if (c.load != 0 && c.write_wave == me && !shadow.pending.landed(c.load) &&
+            (!touch.write || (session_.dispatch.code->instructions()[touch.site].flags & flag::lds) == 0))
+            if (const Operation* const load = shadow.pending.writer_of_lds(low))
+                report(Severity::error, dma_unwaited, wave, static_cast<int>(touch.lane), touch.site,
+                       site(*load->traits), [&](Finding& f) {
+                           f.detail = std::string(kind(touch.write)) + " of LDS byte " + std::to_string(low) +
+                                      " that a load may still write";
+                           f.fix = shadow.pending.fix(*load);
+                       });
         const bool written =
             c.write_epoch >= shadow.epoch && c.write_wave != me && (c.write_bytes & bytes) != 0;
         if (written && !(touch.atomic && c.write_atomic) && (touch.write || !c.write_atomic))
-            race(at, c.write_site, c.write_wave, true, c.write_late);
+            race(at, c.write_site, c.write_wave, true, c.write_late && c.write_issued < shadow.epoch);
         if (touch.write) {
             const bool read = c.read_epoch >= shadow.epoch && (c.read_waves & ~(1u << me)) != 0 &&
                               (c.read_bytes & bytes) != 0;
             if (read && !touch.atomic)
-                race(at, c.read_site, c.read_wave, false, c.read_late);
+                race(at, c.read_site, c.read_wave, false, c.read_late && c.read_issued < shadow.epoch);
             if (c.write_epoch != shadow.epoch || c.write_wave != me || c.write_site != touch.site) {
                 c.write_bytes = c.write_epoch == shadow.epoch && c.write_wave == me ? c.write_bytes : 0;
-                c.write_epoch = shadow.epoch;
+                c.write_epoch = c.write_issued = shadow.epoch;
                 c.write_site = touch.site;
                 c.write_wave = me;
                 c.write_atomic = touch.atomic;
                 c.write_late = false;
-                c.in_flight = false;
+                c.load = 0;
             }
             c.write_bytes |= bytes;
         } else {
             if (c.read_epoch < shadow.epoch) {
-                c.read_epoch = shadow.epoch;
+                c.read_epoch = c.read_issued = shadow.epoch;
                 c.read_waves = 0;
                 c.read_bytes = 0;
                 c.read_late = false;
+            }
+            if (c.read_late) { // an access of this interval weighs more than one left over from the last
+                c.read_late = false;
+                c.read_issued = shadow.epoch;
+                c.read_site = touch.site;
+                c.read_wave = me;
             }
             if ((c.read_waves & (1u << me)) == 0) {
                 // Of several readers the report names the last.
@@ -240,6 +240,14 @@ void Sanitizer::barrier(Wave& wave, WaveShadow& shadow, const Traits& t) {
 
 void Sanitizer::end(const Wave& wave, WaveShadow& shadow) {
     shadow.ended = true;
+    shadow.pending.for_each([&](const Operation& operation) {
+        if (operation.traits->is(trait::lds_dma))
+            report(Severity::note, "load to LDS outstanding at the end", wave, -1, site(*current_),
+                   site(*operation.traits), [&](Finding& f) {
+                       f.detail = "the LDS it writes may be another workgroup's by then";
+                       f.fix = shadow.pending.fix(operation);
+                   });
+    });
     for (const Wave& other : wave.group->waves)
         if (other.state == WaveState::barrier)
             report(Severity::note, "barrier divergence", wave, -1, site(*current_),

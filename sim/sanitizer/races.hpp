@@ -17,13 +17,14 @@ inline constexpr SiteIndex no_site = ~0u;
 /// A dword of LDS. Epochs count barriers from 1; an access is ordered before those of later epochs.
 struct LdsCell {
     std::uint32_t write_epoch = 0, read_epoch = 0;
+    std::uint32_t write_issued = 0, read_issued = 0; ///< the epochs of issue: earlier where it is late
     SiteIndex write_site = no_site, read_site = no_site;
     std::uint16_t read_waves = 0;
     std::uint8_t write_wave = 0, read_wave = 0;
     std::uint8_t write_bytes = 0, read_bytes = 0; ///< of the four
     std::uint8_t valid = 0;                       ///< bytes ever written
     bool write_atomic = false, write_late = false, read_late = false;
-    bool in_flight = false; ///< an LDS-DMA that its own wave has not waited for
+    std::uint32_t load = 0; ///< serial of the load to LDS that wrote last; 0: something else did
 };
 
 /// A dword of global memory during one launch.

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// zyfa_mutants: how many of a kernel's mutants the sanitizer finds (docs/sanitizer.md).
+//   zyfa_mutants KERNEL.s LAUNCH.json          of `zyfa asm --output KERNEL.s --launch LAUNCH.json`
+//   zyfa_mutants --corpus DEVICE.s             every kernel of a compiled corpus (tests/sim/corpus)
+//   --every N, --from N                        each N-th mutant only
+//   --at-least PERCENT                         exit code 1 below that recall
+// Prints one line per mutant that was executed and not found, then a table. A mutant counts as
+//   found       an error, or a fault
+//   note        only a note: the rule is LLVM's, shipped kernels break it
+//   missed      no report, though the results differ under late landing or one of three seeds, or a compiler
+//               had put an s_nop there and its removal is not reported
+//   no effect   no report, and the results are right although everything lands as late as it may; or an s_nop
+//               that LLVM puts into spills of scalar registers without need
+//   not run     the place is not executed
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+
+#include <fmt/core.h>
+
+#include "bench/mutants/mutation.hpp"
+#include "bench/mutants/trial.hpp"
+#include "cli/launch_file.hpp"
+#include "jit/assembler.hpp"
+
+namespace {
+
+using namespace zyfa;
+using namespace zyfa::mutants;
+
+struct Flags {
+    std::string assembly, launch;
+    bool corpus = false;
+    std::size_t every = 1, from = 0;
+    double at_least = 0;
+};
+
+enum class Verdict { found, note, missed, no_effect, not_run };
+constexpr const char* verdict_names[] = {"found", "note", "missed", "no effect", "not run"};
+
+std::string read_text(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file)
+        throw std::runtime_error("cannot read " + path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Subject subject_of(const std::string& path) {
+    const cli::LaunchFile launch =
+        cli::parse_launch(read_text(path), std::filesystem::path(path).parent_path().string());
+    Subject subject;
+    subject.kernel = launch.kernel;
+    subject.grid = launch.grid;
+    subject.block = launch.block;
+    subject.dynamic_lds = launch.dynamic_lds;
+    subject.kernarg.resize(launch.kernarg_bytes);
+    std::map<std::string, std::size_t> index;
+    for (const auto& [name, spec] : launch.buffers) {
+        index.emplace(name, subject.buffers.size());
+        subject.buffers.push_back(cli::initial_content(name, spec));
+    }
+    for (const cli::KernargSpec& argument : launch.kernargs) {
+        std::copy(argument.value.begin(), argument.value.end(), subject.kernarg.begin() + argument.offset);
+        if (!argument.buffer.empty())
+            subject.pointers.emplace_back(argument.offset, index.at(argument.buffer));
+    }
+    return subject;
+}
+
+/// Kernels of the corpus take an input and an output of 8 words per work-item.
+Subject corpus_subject(const std::string& kernel) {
+    constexpr std::size_t items = 512, words = 8;
+    std::mt19937 random(5);
+    std::vector<std::uint32_t> in(items * words + 1024);
+    for (std::uint32_t& word : in) {
+        word = static_cast<std::uint32_t>(random());
+        if (random() % 4 == 0)
+            word = (word & 0x83ffffffu) + 0x3c000000u;
+    }
+    Subject subject;
+    subject.kernel = kernel;
+    subject.grid = {items / 256, 1, 1};
+    subject.block = {256, 1, 1};
+    subject.kernarg.resize(16);
+    subject.pointers = {{0, 0}, {8, 1}};
+    subject.buffers.resize(2, std::vector<std::byte>(in.size() * 4));
+    std::memcpy(subject.buffers[0].data(), in.data(), in.size() * 4);
+    return subject;
+}
+
+class Judge {
+  public:
+    Judge(std::string assembly, std::vector<Subject> subjects)
+        : assembly_(std::move(assembly)), subjects_(std::move(subjects)),
+          assembler_(jit::make_llvm_assembler()) {
+        if (!assembler_)
+            throw std::runtime_error("LLVM's assembler was not built");
+        const std::vector<std::byte> elf = assemble(assembly_);
+        for (const Subject& subject : subjects_) {
+            Outcome good = bench_.run(elf, subject, false, 0);
+            const Outcome watched = bench_.run(elf, subject, true, 0);
+            if (good.fault || !watched.errors.empty() || watched.buffers != good.buffers)
+                throw std::runtime_error(subject.kernel + " is not clean before any mutation" +
+                                         (watched.errors.empty() ? "" : ": " + watched.errors.front()));
+            reference_.push_back(std::move(good));
+        }
+    }
+
+    const std::string& assembly() const { return assembly_; }
+
+    Verdict judge(const Mutation& mutation, std::string& why) {
+        const std::vector<std::byte> elf = assemble(apply(assembly_, mutation));
+        bool note = false, differs = false;
+        for (std::size_t n = 0; n < subjects_.size(); ++n) {
+            if (!concerns(mutation, subjects_[n]))
+                continue;
+            for (std::uint64_t seed = 0; seed < 4; ++seed) {
+                const Outcome outcome = bench_.run(elf, subjects_[n], true, seed, limit(n));
+                if (!outcome.errors.empty()) {
+                    why = outcome.errors.front();
+                    return Verdict::found;
+                }
+                if (!outcome.notes.empty()) {
+                    why = outcome.notes.front();
+                    note = true;
+                }
+                differs |= outcome.buffers != reference_[n].buffers;
+                if (mutation.kind == Mutation::Kind::nop)
+                    break; // order and landing do not matter to these
+            }
+        }
+        if (note)
+            return Verdict::note;
+        if (!executed(mutation))
+            return Verdict::not_run;
+        why = differs ? "the results differ" : "";
+        return differs || (mutation.kind == Mutation::Kind::nop && !mutation.in_spill) ? Verdict::missed
+                                                                                       : Verdict::no_effect;
+    }
+
+  private:
+    std::vector<std::byte> assemble(const std::string& text) {
+        return assembler_->assemble(text, "gfx950", "mutant").elf;
+    }
+    /// A kernel's own lines are run by that kernel, other functions by all.
+    bool concerns(const Mutation& mutation, const Subject& subject) const {
+        return mutation.function == subject.kernel ||
+               std::none_of(subjects_.begin(), subjects_.end(),
+                            [&](const Subject& s) { return s.kernel == mutation.function; });
+    }
+    std::uint64_t limit(std::size_t n) const { return 20 * reference_[n].instructions + 100000; }
+    bool executed(const Mutation& mutation) {
+        const std::vector<std::byte> elf = assemble(probe(assembly_, mutation));
+        for (std::size_t n = 0; n < subjects_.size(); ++n)
+            if (concerns(mutation, subjects_[n]) && bench_.run(elf, subjects_[n], false, 0, limit(n)).fault)
+                return true;
+        return false;
+    }
+
+    const std::string assembly_;
+    const std::vector<Subject> subjects_;
+    std::unique_ptr<jit::Assembler> assembler_;
+    std::vector<Outcome> reference_;
+    Bench bench_;
+};
+
+int run(const Flags& flags) {
+    const std::string assembly = read_text(flags.assembly);
+    std::vector<Subject> subjects;
+    if (flags.corpus) {
+        std::istringstream lines(assembly);
+        for (std::string line; std::getline(lines, line);)
+            if (const std::size_t at = line.find(".amdhsa_kernel "); at != std::string::npos)
+                subjects.push_back(corpus_subject(line.substr(at + 15)));
+    } else {
+        subjects.push_back(subject_of(flags.launch));
+    }
+    Judge judge(assembly, std::move(subjects));
+    const std::vector<Mutation> all = mutations_of(assembly);
+    std::map<std::string, std::array<std::size_t, 5>> table;
+    std::map<std::string, std::size_t> rules;
+    std::array<std::size_t, 5> sum{};
+    for (std::size_t n = flags.from; n < all.size(); n += flags.every) {
+        const Mutation& m = all[n];
+        std::string why;
+        const Verdict verdict = judge.judge(m, why);
+        const auto v = static_cast<std::size_t>(verdict);
+        const char* const kinds[] = {"s_waitcnt", "s_nop", "s_barrier"};
+        ++table[std::string(kinds[static_cast<int>(m.kind)]) + (m.removed ? " removed" : " weakened")][v];
+        ++sum[v];
+        if (verdict == Verdict::found)
+            ++rules[why];
+        if (verdict != Verdict::found && verdict != Verdict::not_run)
+            fmt::print("{}: {} line {}: {} -> {}{}{}\n", verdict_names[v], m.function, m.line + 1, m.original,
+                       m.replacement.empty() ? "(removed)" : m.replacement, why.empty() ? "" : ": ", why);
+    }
+    fmt::print("\n| mutants | found | note | missed | no effect | not run |\n|---|---|---|---|---|---|\n");
+    for (const auto& [name, counts] : table)
+        fmt::print("| {} | {} | {} | {} | {} | {} |\n", name, counts[0], counts[1], counts[2], counts[3],
+                   counts[4]);
+    fmt::print("| all | {} | {} | {} | {} | {} |\n\n", sum[0], sum[1], sum[2], sum[3], sum[4]);
+    for (const auto& [rule, count] : rules)
+        fmt::print("found by {}: {}\n", rule, count);
+    const double recall = sum[0] + sum[2] == 0
+                              ? 100
+                              : 100.0 * static_cast<double>(sum[0]) / static_cast<double>(sum[0] + sum[2]);
+    fmt::print("recall: {:.1f}% of {} mutants that break a rule\n", recall, sum[0] + sum[2]);
+    return recall >= flags.at_least ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    Flags flags;
+    std::vector<std::string> files;
+    try {
+        for (int n = 1; n < argc; ++n) {
+            const std::string_view argument = argv[n];
+            const auto number = [&] {
+                if (n + 1 >= argc)
+                    throw std::runtime_error(std::string(argument) + " takes a number");
+                return std::stod(argv[++n]);
+            };
+            if (argument == "--corpus")
+                flags.corpus = true;
+            else if (argument == "--every")
+                flags.every = std::max<std::size_t>(1, static_cast<std::size_t>(number()));
+            else if (argument == "--from")
+                flags.from = static_cast<std::size_t>(number());
+            else if (argument == "--at-least")
+                flags.at_least = number();
+            else
+                files.emplace_back(argument);
+        }
+        if (files.size() != (flags.corpus ? 1u : 2u))
+            throw std::runtime_error("zyfa_mutants KERNEL.s LAUNCH.json | --corpus DEVICE.s");
+        flags.assembly = files[0];
+        if (!flags.corpus)
+            flags.launch = files[1];
+        return run(flags);
+    } catch (const std::exception& error) {
+        std::cerr << "zyfa_mutants: " << error.what() << "\n";
+        return 2;
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mutants of a kernel for judging the sanitizer: one s_waitcnt, s_nop or s_barrier of its assembly removed or
+// weakened at a time.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace zyfa::mutants {
+
+struct Mutation {
+    std::size_t line = 0; ///< of the assembly, from 0
+    std::string function; ///< that it stands in
+    std::string original, replacement;
+    enum class Kind { wait, nop, barrier } kind = Kind::wait;
+    bool removed = false; ///< else weakened
+    /// An s_nop between two v_writelane. LLVM's spill of a scalar register pair says that the first defines
+    /// the pair (SIRegisterInfo::spillSGPR), so that its hazard recognizer waits for nothing.
+    bool in_spill = false;
+};
+
+/// In the order of the text. Assembly as compilers and zyfa's templates write it: one instruction a line.
+std::vector<Mutation> mutations_of(const std::string& assembly);
+/// The assembly with the mutation's line replaced.
+std::string apply(const std::string& assembly, const Mutation& mutation);
+/// The assembly with an undefined instruction in the mutation's place, to learn whether that is executed.
+std::string probe(const std::string& assembly, const Mutation& mutation);
+
+} // namespace zyfa::mutants

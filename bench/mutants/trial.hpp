@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs of one kernel: what it writes, and what the sanitizer says.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/engine.hpp"
+
+namespace zyfa::mutants {
+
+/// A kernel of a code object with its launch and the contents of its buffers.
+struct Subject {
+    std::string kernel;
+    std::array<std::uint32_t, 3> grid{1, 1, 1}, block{64, 1, 1};
+    std::uint32_t dynamic_lds = 0;
+    std::vector<std::byte> kernarg;
+    std::vector<std::pair<std::uint32_t, std::size_t>> pointers; ///< offset in kernarg, buffer
+    std::vector<std::vector<std::byte>> buffers;
+};
+
+struct Outcome {
+    std::vector<std::vector<std::byte>> buffers; ///< after the launch
+    bool fault = false;
+    std::vector<std::string> errors, notes; ///< rules, each once
+    std::uint64_t instructions = 0;
+};
+
+/// Runs of code objects in one address space.
+class Bench {
+  public:
+    /// `seed` as DeviceConfig's; `limit`: instructions of a wave, 0: the engine's own.
+    Outcome run(std::span<const std::byte> elf, const Subject& subject, bool sanitize, std::uint64_t seed,
+                std::uint64_t limit = 0);
+
+  private:
+    sim::Memory memory_;
+};
+
+} // namespace zyfa::mutants
