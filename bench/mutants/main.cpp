@@ -10,7 +10,7 @@
 //   missed      no report, though the results differ under late landing or one of three seeds, or a compiler
 //               had put an s_nop there and its removal is not reported
 //   no effect   no report, and the results are right although everything lands as late as it may; or an s_nop
-//               that LLVM puts into spills of scalar registers without need
+//               of LLVM's for which there is no rule here (mutation.hpp)
 //   not run     the place is not executed
 #include <algorithm>
 #include <cstdlib>
@@ -62,10 +62,11 @@ Subject subject_of(const std::string& path) {
     subject.block = launch.block;
     subject.dynamic_lds = launch.dynamic_lds;
     subject.kernarg.resize(launch.kernarg_bytes);
+    const std::map<std::string, cli::Content> contents = cli::initial_contents(launch);
     std::map<std::string, std::size_t> index;
     for (const auto& [name, spec] : launch.buffers) {
         index.emplace(name, subject.buffers.size());
-        subject.buffers.push_back(cli::initial_content(name, spec));
+        subject.buffers.push_back(contents.at(name).bytes);
     }
     for (const cli::KernargSpec& argument : launch.kernargs) {
         std::copy(argument.value.begin(), argument.value.end(), subject.kernarg.begin() + argument.offset);
@@ -142,8 +143,9 @@ class Judge {
         if (!executed(mutation))
             return Verdict::not_run;
         why = differs ? "the results differ" : "";
-        return differs || (mutation.kind == Mutation::Kind::nop && !mutation.in_spill) ? Verdict::missed
-                                                                                       : Verdict::no_effect;
+        return differs || (mutation.kind == Mutation::Kind::nop && !mutation.without_rule)
+                   ? Verdict::missed
+                   : Verdict::no_effect;
     }
 
   private:

@@ -61,17 +61,20 @@ std::string with_line(const std::string& assembly, std::size_t wanted, const std
 std::vector<Mutation> mutations_of(const std::string& assembly) {
     std::vector<Mutation> all;
     std::istringstream lines(assembly);
-    std::string function, text, before;
-    std::size_t awaiting = 0; ///< mutations of an s_nop behind a v_writelane
+    std::string function, text, before, of_nop;
+    std::size_t awaiting = 0; ///< mutations of the s_nop that came last; of_nop: what is before it
     for (std::size_t line = 0; std::getline(lines, text); ++line) {
         const std::string instruction = instruction_of(text);
         if (instruction.size() > 1 && instruction.back() == ':' && instruction[0] != '.')
             function = instruction.substr(0, instruction.size() - 1);
-        if (instruction.starts_with("v_writelane"))
-            for (; awaiting != 0; --awaiting)
-                all[all.size() - awaiting].in_spill = true;
-        else if (!instruction.empty())
+        if (!instruction.empty()) {
+            for (const char* const kind :
+                 {"v_writelane", "global_load", "flat_load", "s_load", "scratch_load"})
+                if (instruction.starts_with(kind) && of_nop.starts_with(kind))
+                    for (std::size_t n = all.size() - awaiting; n < all.size(); ++n)
+                        all[n].without_rule = true;
             awaiting = 0;
+        }
         const std::string behind = std::exchange(before, instruction.empty() ? before : instruction);
         Mutation mutation{.line = line, .function = function, .original = instruction, .replacement = {}};
         if (instruction.starts_with("s_waitcnt ")) {
@@ -85,8 +88,8 @@ std::vector<Mutation> mutations_of(const std::string& assembly) {
             mutation.replacement = "s_nop " + std::to_string(count - 1);
             if (count > 0)
                 all.push_back(mutation);
-            if (behind.starts_with("v_writelane"))
-                awaiting = count > 0 ? 2 : 1;
+            awaiting = count > 0 ? 2 : 1;
+            of_nop = behind;
         } else if (instruction == "s_barrier") {
             mutation.kind = Mutation::Kind::barrier;
             mutation.removed = true;

@@ -15,9 +15,11 @@ struct Mutation {
     std::string original, replacement;
     enum class Kind { wait, nop, barrier } kind = Kind::wait;
     bool removed = false; ///< else weakened
-    /// An s_nop between two v_writelane. LLVM's spill of a scalar register pair says that the first defines
-    /// the pair (SIRegisterInfo::spillSGPR), so that its hazard recognizer waits for nothing.
-    bool in_spill = false;
+    /// An s_nop of LLVM's for which there is no rule here: between two v_writelane (its spill of a scalar
+    /// register pair says that the first defines the pair, SIRegisterInfo::spillSGPR), or between two loads
+    /// (it ends a clause for XNACK's replay, GCNHazardRecognizer::checkSoftClauseHazards; the MI355X runs
+    /// with xnack-).
+    bool without_rule = false;
 };
 
 /// In the order of the text. Assembly as compilers and zyfa's templates write it: one instruction a line.

@@ -61,12 +61,12 @@ void Sanitizer::touch_lds(const Wave& wave, WaveShadow& shadow, const Touch& tou
                        });
         const bool written =
             c.write_epoch >= shadow.epoch && c.write_wave != me && (c.write_bytes & bytes) != 0;
-        if (written && !(touch.atomic && c.write_atomic) && (touch.write || !c.write_atomic))
+        if (written && !(touch.atomic && c.write_atomic))
             race(at, c.write_site, c.write_wave, true, c.write_late && c.write_issued < shadow.epoch);
         if (touch.write) {
             const bool read = c.read_epoch >= shadow.epoch && (c.read_waves & ~(1u << me)) != 0 &&
                               (c.read_bytes & bytes) != 0;
-            if (read && !touch.atomic)
+            if (read)
                 race(at, c.read_site, c.read_wave, false, c.read_late && c.read_issued < shadow.epoch);
             if (c.write_epoch != shadow.epoch || c.write_wave != me || c.write_site != touch.site) {
                 c.write_bytes = c.write_epoch == shadow.epoch && c.write_wave == me ? c.write_bytes : 0;
@@ -146,8 +146,7 @@ void Sanitizer::touch_global(const Wave& wave, const WaveShadow& shadow, const T
         const std::uint64_t low = std::max(first, at * 4), high = std::min(end, at * 4 + 4);
         const auto bytes = static_cast<std::uint8_t>(((1u << (high - low)) - 1) << (low - at * 4));
         if (c.writer != 0 && (c.write_bytes & bytes) != 0) {
-            // A plain read of what atomics write is a poll.
-            const bool harmless = c.write_atomic && (touch.atomic || !touch.write);
+            const bool harmless = c.write_atomic && touch.atomic;
             if (c.writer != own) {
                 if (!harmless && !synchronised(wave, c.writer, c.write_tick))
                     race(launch_race, low, c.write_site, c.writer, c.write_wave, true);
@@ -156,6 +155,8 @@ void Sanitizer::touch_global(const Wave& wave, const WaveShadow& shadow, const T
             }
         }
         if (!touch.write) {
+            if (touch.atomic) // a load from beyond the caches may look at any time
+                continue;
             if (c.reader != own) {
                 c.reader = c.reader == 0 ? own : GlobalCell::several;
                 c.read_waves = 0;
@@ -171,7 +172,7 @@ void Sanitizer::touch_global(const Wave& wave, const WaveShadow& shadow, const T
             c.read_tick = session_.tick.load(std::memory_order_relaxed);
             continue;
         }
-        if (c.reader != 0 && (c.read_bytes & bytes) != 0 && !touch.atomic) {
+        if (c.reader != 0 && (c.read_bytes & bytes) != 0) {
             if (c.reader != own && !synchronised(wave, c.reader, c.read_tick))
                 race(launch_race, low, c.read_site, c.reader, 0, false);
             else if (c.reader == own && c.read_epoch >= shadow.epoch && (c.read_waves & ~(1u << me)) != 0)
