@@ -51,7 +51,8 @@ class CacheInfo:
 
 
 def _about(
-    question, q, k, v, softmax_scale, causal, window_size, return_lse, out, device: Device, *, data: bool = False,
+    question: _core.Ask, q: Tensor, k: Tensor, v: Tensor, softmax_scale: Optional[float], causal: bool,
+    window_size: Tuple[int, int], return_lse: bool, out: Optional[Tensor], device: Device, *, data: bool = False,
     budget_s: float = 0.0, retune: bool = False, profile: str = "",
 ) -> Explanation:  # fmt: skip
     for name, tensor in (("q", q), ("k", k), ("v", v)):
