@@ -56,7 +56,7 @@ def refuse_gradients(q: Tensor, k: Tensor, v: Tensor) -> None:
         )
 
 
-def _entry(name: str, descale: Tensor) -> float:
+def entry(name: str, descale: Tensor) -> float:
     """The one value of a descale tensor. Waits for the tensor's device."""
     if descale.is_cuda and torch.cuda.is_current_stream_capturing():
         raise InvalidArgument(
@@ -82,11 +82,11 @@ def _launch(
     if torch.is_grad_enabled():
         refuse_gradients(q, k, v)
     if qd_t is not None:
-        qd = _entry("q_descale", qd_t)
+        qd = entry("q_descale", qd_t)
     if kd_t is not None:
-        kd = _entry("k_descale", kd_t)
+        kd = entry("k_descale", kd_t)
     if vd_t is not None:
-        vd = _entry("v_descale", vd_t)
+        vd = entry("v_descale", vd_t)
     _core.attention(simulated, stream, q, k, v, out, lse, causal, scale, qd, kd, vd)
 
 
