@@ -68,13 +68,13 @@ def _about(
         out = _ops.empty_output(q, v, device="meta")
     if data:
         q, k, v = _on_host(q), _on_host(k), _on_host(v)
-    descales = [
+    qd, kd, vd = (
         _ops.entry(name, d) if isinstance(d, Tensor) else d
         for name, d in (("q_descale", q_descale), ("k_descale", k_descale), ("v_descale", v_descale))
-    ]
+    )
     answer = _core.about(
-        question, simulated, ordinal, q, k, v, out, return_lse, causal, softmax_scale, *descales, data, budget_s, retune,
-        profile,
+        question, simulated, ordinal, q, k, v, out, return_lse, causal, softmax_scale, qd, kd, vd, data, budget_s,
+        retune, profile,
     )  # fmt: skip
     return Explanation(**answer)
 
