@@ -153,6 +153,9 @@ std::vector<std::byte> decompress(const Reader& reader, std::size_t bytes) {
     const std::uint64_t packed = total - header;
     const std::byte* source = version == 1 ? reader.at(header, 0) : reader.at(header, packed);
 
+    // Before so much is allocated on the word of a header: deflate reaches 1032 to 1, code objects some 10
+    // to 1.
+    require(size / 2048 <= packed, hipErrorInvalidImage, "uncompressed size");
     std::vector<std::byte> result(size);
     if (method == 0) {
         uLongf length = result.size();

@@ -80,6 +80,14 @@ __managed__ int managed_counter = 5;
 
 __global__ void count(int by) { managed_counter += by; }
 
+extern "C" {
+__device__ int factor = 2;
+__global__ void scale(int* data, int add) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    data[i] = data[i] * factor + add;
+}
+}
+
 namespace {
 
 void check_saxpy(int device) {
@@ -199,9 +207,90 @@ void check_cooperative_and_managed() {
     EXPECT(managed_counter == 16);
 }
 
+/// The same code object once more, by the module functions: from its file and from memory, with arguments as a list and
+/// as a block, on two devices.
+void check_modules(const char* path) {
+    std::FILE* file = std::fopen(path, "rb");
+    EXPECT(file != nullptr);
+    std::vector<char> image(1 << 20);
+    image.resize(std::fread(image.data(), 1, image.size(), file));
+    std::fclose(file);
+    for (int device = 0; device < 2; ++device) {
+        CHECK(hipSetDevice(device));
+        hipModule_t module;
+        if (device == 0)
+            CHECK(hipModuleLoad(&module, path));
+        else
+            CHECK(hipModuleLoadData(&module, image.data()));
+        hipFunction_t function;
+        CHECK(hipModuleGetFunction(&function, module, "scale"));
+        EXPECT(hipModuleGetFunction(&function, module, "missing") == hipErrorNotFound);
+        hipDeviceptr_t factor;
+        std::size_t bytes = 0;
+        CHECK(hipModuleGetGlobal(&factor, &bytes, module, "factor"));
+        EXPECT(bytes == sizeof(int));
+        const int seven = 7;
+        CHECK(hipMemcpyHtoD(factor, const_cast<int*>(&seven), sizeof seven));
+
+        int* data = nullptr;
+        CHECK(hipMalloc(&data, 256 * sizeof(int)));
+        std::vector<int> host(256, device + 1);
+        CHECK(hipMemcpy(data, host.data(), 256 * sizeof(int), hipMemcpyHostToDevice));
+        int add = 3;
+        void* parameters[] = {&data, &add};
+        CHECK(hipModuleLaunchKernel(function, 2, 1, 1, 128, 1, 1, 0, nullptr, parameters, nullptr));
+        struct {
+            int* data;
+            int add;
+        } block{data, 5};
+        std::size_t size = sizeof block;
+        void* extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, &block, HIP_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                         HIP_LAUNCH_PARAM_END};
+        CHECK(hipModuleLaunchKernel(function, 2, 1, 1, 128, 1, 1, 0, nullptr, nullptr, extra));
+        CHECK(hipMemcpy(host.data(), data, 256 * sizeof(int), hipMemcpyDeviceToHost));
+        for (const int value : host)
+            EXPECT(value == ((device + 1) * 7 + 3) * 7 + 5);
+        CHECK(hipFree(data));
+        CHECK(hipModuleUnload(module));
+    }
+}
+
+/// A stream of one device waits for an event of the other's; results travel by a peer copy.
+void check_two_devices() {
+    int *first = nullptr, *second = nullptr;
+    hipStream_t streams[2];
+    hipEvent_t done;
+    CHECK(hipSetDevice(0));
+    CHECK(hipMalloc(&first, 64 * sizeof(int)));
+    CHECK(hipStreamCreateWithFlags(&streams[0], hipStreamNonBlocking));
+    CHECK(hipEventCreateWithFlags(&done, hipEventDisableTiming));
+    CHECK(hipMemsetAsync(first, 0, 64 * sizeof(int), streams[0]));
+    for (int i = 0; i < 10; ++i)
+        scale<<<1, 64, 0, streams[0]>>>(first, 1); // factor is 2: x becomes 2 x + 1
+    CHECK(hipEventRecord(done, streams[0]));
+    CHECK(hipSetDevice(1));
+    CHECK(hipMalloc(&second, 64 * sizeof(int)));
+    CHECK(hipStreamCreateWithFlags(&streams[1], hipStreamNonBlocking));
+    CHECK(hipStreamWaitEvent(streams[1], done, 0));
+    CHECK(hipMemcpyPeerAsync(second, 1, first, 0, 64 * sizeof(int), streams[1]));
+    scale<<<1, 64, 0, streams[1]>>>(second, 1);
+    std::vector<int> host(64);
+    CHECK(hipMemcpyAsync(host.data(), second, 64 * sizeof(int), hipMemcpyDeviceToHost, streams[1]));
+    CHECK(hipStreamSynchronize(streams[1]));
+    for (const int value : host)
+        EXPECT(value == 2047); // 2^11 - 1
+    CHECK(hipFree(second));
+    CHECK(hipStreamDestroy(streams[1]));
+    CHECK(hipSetDevice(0));
+    CHECK(hipEventDestroy(done));
+    CHECK(hipStreamDestroy(streams[0]));
+    CHECK(hipFree(first));
+}
+
 } // namespace
 
-int main() {
+int main(int argc, char** argv) {
+    EXPECT(argc == 2); // the file of this program's code object
     int devices = 0;
     CHECK(hipGetDeviceCount(&devices));
     hipDeviceProp_t properties;
@@ -213,6 +302,8 @@ int main() {
     check_symbols_and_lds();
     check_shape();
     check_cooperative_and_managed();
+    check_modules(argv[1]);
+    check_two_devices();
     std::printf("ok\n");
     return 0;
 }
