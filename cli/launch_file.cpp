@@ -137,7 +137,7 @@ LaunchFile parse_launch(std::string_view content, const std::string& folder) {
     Json json;
     try {
         json = Json::parse(content);
-    } catch (const Json::parse_error& error) {
+    } catch (const Json::exception& error) {
         fail("", error.what());
     }
     check_members(json, "",

@@ -67,6 +67,7 @@ TEST_CASE("errors name the place in the file") {
     CHECK(refused("{") == "LAUNCH.json");
     CHECK(refused("[]") == "LAUNCH.json");
     CHECK(refused("{}") == "kernel");
+    CHECK(refused(R"({"kernel": 1e999})") == "LAUNCH.json"); // no double holds it
     CHECK(refused(minimal + R"("gird": [1]})") == "gird");
     CHECK(refused(minimal + R"("grid": [0]})") == "grid[0]");
     CHECK(refused(minimal + R"("grid": [1, 1, 1, 1]})") == "grid");

@@ -16,4 +16,9 @@ struct Seed {
 std::vector<Seed> pack_seeds(); ///< for read_as_pack
 std::vector<Seed> key_seeds();  ///< for read_as_key
 
+// Of the simulator's readers (sim_targets.hpp).
+std::vector<Seed> code_object_seeds(); ///< empty bytes where LLVM's assembler is not there
+std::vector<Seed> bundle_seeds();
+std::vector<Seed> launch_seeds();
+
 } // namespace zyfa::fuzz

@@ -12,6 +12,9 @@
 
 #include "tests/fuzz/seeds.hpp"
 #include "tests/fuzz/targets.hpp"
+#ifdef ZYFA_FUZZ_SIM
+#include "tests/fuzz/sim_targets.hpp"
+#endif
 
 using namespace zyfa::fuzz;
 
@@ -92,3 +95,20 @@ TEST_CASE("no bytes harm the readers of keys and signer lists") {
     known(read_as_key, "key");
     smoke(read_as_key, key_seeds(), 20000);
 }
+
+#ifdef ZYFA_FUZZ_SIM
+TEST_CASE("no bytes harm the reader of code objects") {
+    known(read_as_code_object, "code_object");
+    smoke(read_as_code_object, code_object_seeds(), 1000);
+}
+
+TEST_CASE("no bytes harm the reader of bundles") {
+    known(read_as_bundle, "bundle");
+    smoke(read_as_bundle, bundle_seeds(), 4000);
+}
+
+TEST_CASE("no bytes harm the reader of LAUNCH.json") {
+    known(read_as_launch_file, "launch");
+    smoke(read_as_launch_file, launch_seeds(), 10000);
+}
+#endif
