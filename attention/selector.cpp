@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "attention/freshness.hpp"
+#include "attention/refusals.hpp"
 #include "core/keys.hpp"
 #include "runtime/versions.hpp"
 #include "tuner/binaries.hpp"
@@ -111,6 +112,15 @@ bool Selector::suits(const Job& job, const Selection& selection) {
     return !selection.form->reject(job.problem, selection.schedule);
 }
 
+void Selector::require_not_refused(const Job& job) const {
+    const std::string form(job.selection.form->name());
+    if (const auto refusal = refusal_of(user_cache_dir(options_), job.key.device, form))
+        throw Error(ErrorCode::unsupported, "device",
+                    "template " + form + " is refused on this device: its self-test found that '" +
+                        refusal->facts.front() +
+                        "' does not hold there; `zyfa doctor --selftest` says more and tries again");
+}
+
 std::shared_ptr<const Selection> Selector::selected(const Problem& problem, const runtime::DeviceInfo& device,
                                                     Mode mode) {
     const PrepareRequest none;
@@ -122,6 +132,7 @@ std::shared_ptr<const Selection> Selector::selected(const Problem& problem, cons
 std::shared_ptr<const Selection> Selector::select(const Problem& problem, const runtime::DeviceInfo& device,
                                                   Mode mode, const PrepareRequest& request) {
     Job job(problem, device, mode, request);
+    require_not_refused(job);
     const bool retune = request.retune && mode == Mode::tune;
     auto made = in_slot(job, slot(job), retune, [&] { make(job); });
     if (suits(job, *made))
@@ -459,6 +470,7 @@ std::shared_ptr<const Selection> Selector::try_proposal(const Problem& problem,
                                                         const Proposal& proposal) {
     const PrepareRequest none;
     Job job(problem, device, mode, none);
+    require_not_refused(job);
     const Schedule schedule = Schedule::parse(proposal.schedule);
     if (schedule.template_name != job.selection.form->name())
         throw Error(ErrorCode::unsupported, "schedule",
@@ -493,6 +505,7 @@ void Selector::take(const Problem& problem, const runtime::DeviceInfo& device, M
 Explanation Selector::explain(const Problem& problem, const runtime::DeviceInfo& device, Mode mode) {
     const PrepareRequest none;
     Job job(problem, device, mode, none);
+    require_not_refused(job);
     if (const auto known = slot(job).selection.load())
         return known->explanation;
     if (mode != Mode::off)

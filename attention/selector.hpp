@@ -84,6 +84,8 @@ class Selector {
 
     Slot& slot(const Job& job, bool unsuited = false);
     static bool suits(const Job& job, const Selection& selection);
+    /// Throws Error{unsupported} where the device's self-test refused the template (attention/refusals.hpp).
+    void require_not_refused(const Job& job) const;
     template <class Make>
     std::shared_ptr<const Selection> in_slot(Job& job, Slot& its, bool anew, Make make_it);
     void make(Job& job);

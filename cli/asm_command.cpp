@@ -56,7 +56,7 @@ nlohmann::ordered_json attention_json(const Problem& problem) {
                                 {"relative_rms", fp8 ? 0.04 : 0.005}};
     if (problem.lse) {
         json["lse"] = {{"buffer", "lse"}, {"strides", {problem.lse_batch_stride, problem.lse_head_stride}}};
-        json["lse_max_abs"] = fp8 ? 0.01 : 1e-4;
+        json["lse_max_abs"] = fp8 ? 0.07 : 1e-4; // lean P: the row sum is of rounded p, half of 1/8 at most
     }
     return json;
 }
@@ -218,8 +218,9 @@ void add_asm(CLI::App& app, Invocation& invocation) {
                      "Write a launch file on drawn input for `zyfa simulate` to FILE")
         ->type_name("FILE");
     command
-        ->add_option("--compute-units", flags->compute_units,
-                     "Compute units that the launch is laid out for; a persistent kernel has as many workgroups")
+        ->add_option(
+            "--compute-units", flags->compute_units,
+            "Compute units that the launch is laid out for; a persistent kernel has as many workgroups")
         ->check(CLI::Range(1u, 1024u))
         ->capture_default_str();
     command->footer(R"(

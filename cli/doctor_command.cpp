@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // zyfa doctor: what was found on this machine, what is wrong, and how to mend it.
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "attention/refusals.hpp"
 #include "attention/services.hpp"
 #include "cache/store.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
+#include "cli/selftest.hpp"
 #include "jit/assembler.hpp"
 #include "runtime/runtime.hpp"
+#include "templates/template.hpp"
 
 namespace zyfa::cli {
 
@@ -137,7 +142,107 @@ std::vector<Finding> diagnose(const std::string& device, const Library& gpu, con
     return problems;
 }
 
-ExitCode doctor(const CommonOptions& common) {
+/// What the templates take for granted, tried on the device that calls would run on.
+struct SelfTest {
+    std::string device;
+    std::vector<selftest::Outcome> outcomes;
+    struct Verdict {
+        std::string name;
+        std::vector<std::string> needs, failed;
+    };
+    std::vector<Verdict> templates;
+
+    bool held() const {
+        return std::all_of(outcomes.begin(), outcomes.end(),
+                           [](const auto& outcome) { return outcome.held; });
+    }
+};
+
+/// A problem that the template serves, to see what its kernel is made of.
+std::optional<Problem> served_by(const templates::Template& t) {
+    for (const DType dtype : {DType::bf16, DType::e4m3}) {
+        for (const std::int64_t dim : {128, 192, 64, 256}) {
+            const Problem problem = Problem::contiguous(dtype, 1, 8, 2, 1024, 1024, dim, 128, Mask::causal);
+            if (t.serves(problem)) {
+                return problem;
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+SelfTest self_test(const std::string& device_name, int device, jit::Assembler& assembler,
+                   const ContextOptions& options) {
+    const std::shared_ptr<runtime::Runtime> runtime =
+        runtime::Runtime::open(device_name, options.hip_library);
+    SelfTest test;
+    const runtime::DeviceInfo& info = runtime->devices().at(static_cast<std::size_t>(device));
+    test.device = in_words(info);
+    const std::vector<selftest::Fact>& facts = selftest::all_facts();
+    test.outcomes = selftest::run(runtime, device, assembler, facts);
+    for (const templates::Template* t : templates::all_templates()) {
+        const std::optional<Problem> problem = served_by(*t);
+        if (!problem) {
+            continue;
+        }
+        const templates::Kernel kernel = t->instantiate(classify(*problem), t->default_schedule(*problem));
+        SelfTest::Verdict verdict{.name = std::string(t->name()),
+                                  .needs = selftest::relies_on(kernel.assembly, facts),
+                                  .failed = {}};
+        for (const selftest::Outcome& outcome : test.outcomes) {
+            if (!outcome.held && std::find(verdict.needs.begin(), verdict.needs.end(), outcome.fact->name) !=
+                                     verdict.needs.end()) {
+                verdict.failed.push_back(outcome.fact->name);
+            }
+        }
+        test.templates.push_back(std::move(verdict));
+    }
+    std::vector<call::Refusal> refusals; // contexts find them there
+    for (const SelfTest::Verdict& verdict : test.templates) {
+        if (!verdict.failed.empty()) {
+            refusals.push_back({verdict.name, verdict.failed});
+        }
+    }
+    call::keep_refusals(call::user_cache_dir(options), call::identity_of(info), refusals);
+    return test;
+}
+
+nlohmann::ordered_json in_json(const SelfTest& test) {
+    nlohmann::ordered_json json{{"device", test.device},
+                                {"passed", test.held()},
+                                {"facts", nlohmann::ordered_json::array()},
+                                {"templates", nlohmann::ordered_json::array()}};
+    for (const selftest::Outcome& outcome : test.outcomes) {
+        json["facts"].push_back({{"name", outcome.fact->name},
+                                 {"what", outcome.fact->what},
+                                 {"held", outcome.held},
+                                 {"message", outcome.message}});
+    }
+    for (const SelfTest::Verdict& verdict : test.templates) {
+        json["templates"].push_back({{"name", verdict.name},
+                                     {"needs", verdict.needs},
+                                     {"refused", !verdict.failed.empty()},
+                                     {"failed", verdict.failed}});
+    }
+    return json;
+}
+
+void print(const SelfTest& test) {
+    fmt::print("\nself-test on {}\n", test.device);
+    for (const selftest::Outcome& outcome : test.outcomes) {
+        fmt::print("  {}  {:<18} {}{}\n", outcome.held ? "holds " : "FAILED", outcome.fact->name,
+                   outcome.fact->what, outcome.message.empty() ? "" : "\n          " + outcome.message);
+    }
+    for (const SelfTest::Verdict& verdict : test.templates) {
+        if (verdict.failed.empty()) {
+            fmt::print("  {} may be used: {} facts needed, all hold\n", verdict.name, verdict.needs.size());
+        } else {
+            fmt::print("  {} is REFUSED: it needs {}\n", verdict.name, fmt::join(verdict.failed, ", "));
+        }
+    }
+}
+
+ExitCode doctor(const CommonOptions& common, bool with_self_test) {
     const ContextOptions options = ContextOptions::from_environment();
     const std::string device = common.device.empty() ? "auto" : common.device;
     const Library gpu = look(device == "sim" ? "auto" : device, options.hip_library);
@@ -150,11 +255,23 @@ ExitCode doctor(const CommonOptions& common) {
     cache::Cache cache({.user_dir = call::user_cache_dir(options), .read_only = options.cache_layers});
     const std::vector<cache::Statistics> layers = cache.statistics();
 
-    const std::vector<Finding> problems = diagnose(device, gpu, simulator, toolchain.chosen, layers);
+    std::vector<Finding> problems = diagnose(device, gpu, simulator, toolchain.chosen, layers);
     const bool on_simulator = device == "sim" || (device == "auto" && !gpu.why_unusable.empty());
     const std::string runs_on = !problems.empty() && problems.front().code == ExitCode::no_device ? "nothing"
                                 : on_simulator ? "simulator"
                                                : "gpu";
+    std::optional<SelfTest> test;
+    if (with_self_test && assembler && runs_on != "nothing") {
+        test = self_test(on_simulator ? "sim" : device, device_ordinal(common), *assembler, options);
+        if (!test->held()) {
+            problems.push_back({"the device does not do what zyfa's kernels take for granted",
+                                "do not use the refused templates there; please report the facts that failed",
+                                ExitCode::check_failed});
+        }
+    } else if (with_self_test) {
+        problems.push_back(
+            {"the self-test needs a device and an assembler", "see above", ExitCode::no_device});
+    }
     if (common.json) {
         nlohmann::ordered_json json{{"zyfa", ZYFA_VERSION},
                                     {"ok", problems.empty()},
@@ -178,6 +295,9 @@ ExitCode doctor(const CommonOptions& common) {
                                      {"quarantined", layer.quarantined},
                                      {"bytes", layer.bytes},
                                      {"note", layer.note}});
+        }
+        if (test) {
+            json["selftest"] = in_json(*test);
         }
         for (const Finding& problem : problems) {
             json["problems"].push_back({{"what", problem.what}, {"remedy", problem.remedy}});
@@ -205,6 +325,9 @@ ExitCode doctor(const CommonOptions& common) {
                             : runs_on == "gpu" ? "the GPU"
                                                : "nothing");
         facts.print();
+        if (test) {
+            print(*test);
+        }
         for (const Finding& problem : problems) {
             fmt::print("\nwrong:  {}\nmend:   {}\n", problem.what, problem.remedy);
         }
@@ -220,9 +343,15 @@ ExitCode doctor(const CommonOptions& common) {
 void add_doctor(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand(
         "doctor", "What was found here: HIP, devices, assembler, cache; what is wrong and how to mend it");
+    const std::shared_ptr<bool> with_self_test = std::make_shared<bool>(false);
+    command->add_flag("--selftest", *with_self_test,
+                      "Try on the device what the kernels take for granted; refuse templates where it fails");
     add_common_flags(*command, invocation.common);
-    command->callback(
-        [&invocation] { invocation.action = [&invocation] { return doctor(invocation.common); }; });
+    command->callback([&invocation, with_self_test] {
+        invocation.action = [&invocation, with_self_test] {
+            return doctor(invocation.common, *with_self_test);
+        };
+    });
 }
 
 } // namespace zyfa::cli

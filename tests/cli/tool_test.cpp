@@ -153,6 +153,26 @@ TEST_CASE("captured MLA layers, query-key dimension 192 and value dimension 128"
     CHECK(checked["passed"] == checked["schedules"]);
 }
 
+TEST_CASE("doctor --selftest tries what the kernels take for granted") {
+    const TemporaryFolder folder;
+    const std::map<std::string, std::string> environment{{"ZYFA_DEVICE", "sim"},
+                                                         {"ZYFA_CACHE_DIR", folder.path("cache")}};
+    const Output output = run_tool("doctor --selftest --device sim --json", environment);
+    const Json json = json_of(output);
+    CHECK(output.code == 0);
+    CHECK(json["selftest"]["passed"] == true);
+    CHECK(json["selftest"]["facts"].size() >= 16);
+    for (const Json& fact : json["selftest"]["facts"]) {
+        CHECK_MESSAGE(fact["held"] == true, fact.dump());
+    }
+    REQUIRE(!json["selftest"]["templates"].empty());
+    for (const Json& entry : json["selftest"]["templates"]) {
+        CHECK(entry["refused"] == false);
+        CHECK(entry["needs"].size() >= 8); // found in the kernels' own instructions
+    }
+    CHECK_FALSE(json_of(run_tool("doctor --device sim --json", environment)).contains("selftest"));
+}
+
 TEST_CASE("with AMD's HIP library and no GPU: its version, no device, and how to go on") {
     const std::string library = ZYFA_ROCM_LIBRARY_DIR "/libamdhip64.so.7";
     if (!std::filesystem::exists(library) || std::filesystem::exists("/dev/kfd")) {

@@ -79,7 +79,7 @@ def attention(
         contiguous_rows(v),
         softmax_scale=softmax_scale,
         causal=causal,
-        window_size=(window_size[0], window_size[1]),
+        window_size=tuple(window_size),
         return_lse=return_lse,
         **descales,
     )

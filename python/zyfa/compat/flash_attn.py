@@ -8,7 +8,9 @@ windows, gradients, packed variable-length batches, and writing into or paging a
 
 from __future__ import annotations
 
-from typing import Optional, Tuple, Union
+from typing import Any, Optional, Tuple, Union
+
+import torch
 
 from . import _neutral
 from ._neutral import Out, Tensor
@@ -32,9 +34,8 @@ def _lse_of_version_2(lse: Tensor, causal: bool, seq_q: int, seq_kv: int) -> Ten
 
 
 def _attention(
-    function: str, q: Tensor, k: Tensor, v: Tensor, dropout_p: float, softmax_scale: Optional[float], causal: bool,
-    window_size: Tuple[int, int], softcap: float, alibi_slopes: Optional[Tensor], return_attn_probs: bool,
-) -> Out:  # fmt: skip
+    function: str, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs
+) -> Out:
     _neutral.zero(function, dropout_p=dropout_p)
     _neutral.no_softcap(function, softcap)
     _neutral.absent(function, alibi_slopes=alibi_slopes)
