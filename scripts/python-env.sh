@@ -45,7 +45,8 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # Compiling all of PyTorch's Python files takes longer than importing what the tests import.
 pip() { "$folder/bin/python" -m pip --disable-pip-version-check --no-input "$@"; }
-if [ -z "${ZYFA_TORCH:-}" ] && "$python" -c 'import torch' 2>/dev/null; then
+if [ -z "${ZYFA_TORCH:-}" ] && "$python" -c 'import sys, torch
+sys.exit(tuple(map(int, torch.__version__.split(".")[:2])) < (2, 4))' 2>/dev/null; then
     say "using the PyTorch that $python has"
     "$python" -m venv --system-site-packages "$folder"
 else
@@ -56,7 +57,7 @@ else
         [ -n "$version" ] || skip "pip finds no $torch for $("$python" --version): $(grep -m1 -i error "$log" || true)"
         case $version in
         *+cpu) ;;
-        *) skip "pip offers torch $version for $("$python" --version), which is not a CPU build (ZYFA_TORCH=$torch takes it)" ;;
+        *) skip "pip offers torch $version for $("$python" --version), which is not a CPU build (ZYFA_TORCH=$torch takes it; Debian 13 has python3-torch)" ;;
         esac
     fi
     say "installing $torch"

@@ -88,13 +88,17 @@ enum class Ask { prepare, explain, tune };
 /// `inputs`: whether q, k and v are host copies of inputs to tune on.
 nb::dict about(Ask ask, bool simulated, int device, nb::handle q_tensor, nb::handle k_tensor,
                nb::handle v_tensor, nb::handle out_tensor, bool lse, bool causal, Scale softmax_scale,
-               bool inputs, double budget_s, bool retune, const std::string& profile) {
+               Scale q_descale, Scale k_descale, Scale v_descale, bool inputs, double budget_s, bool retune,
+               const std::string& profile) {
     const Explanation explanation = in_python_words([&] {
         const TensorView q = python::view_of(q_tensor, "q", true, inputs);
         const TensorView k = python::view_of(k_tensor, "k", true, inputs);
         const TensorView v = python::view_of(v_tensor, "v", true, inputs);
         const TensorView o = python::output_view_of(out_tensor, true, false);
-        const Problem problem = problem_of(q, k, v, o, lse, causal, softmax_scale);
+        Problem problem = problem_of(q, k, v, o, lse, causal, softmax_scale);
+        problem.q_descale = q_descale.value_or(1.0f);
+        problem.k_descale = k_descale.value_or(1.0f);
+        problem.v_descale = v_descale.value_or(1.0f);
         const nb::gil_scoped_release released;
         Context& context = context_for(simulated);
         if (ask == Ask::prepare)

@@ -34,6 +34,15 @@ def test_matches_sdpa_in_fp64(shape, causal):
     assert torch.equal(zyfa.flash_attn_func(q, k, v, causal=causal), o)
 
 
+def test_latent_attention_s_head_dimensions():
+    q, k, _ = reference.draw(1, 100, 100, 4, 4, dim=192)
+    v = torch.randn(1, 100, 4, 128).bfloat16()
+    o, lse = zyfa.flash_attn_func(q, k, v, causal=True, return_lse=True)
+    wanted, wanted_lse = reference.attention(q, k, v, True)
+    assert o.shape == v.shape and reference.relative_rms(o, wanted) < 4e-3
+    assert (lse.double() - wanted_lse).abs().max() < 1e-4
+
+
 def test_softmax_scale():
     q, k, v = reference.draw(1, 80, 80, 2, 2)
     o = zyfa.flash_attn_func(q, k, v, softmax_scale=0.3)

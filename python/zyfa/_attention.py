@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Optional, Tuple, Union
+from typing import Callable, Literal, Optional, Tuple, Union, overload
 
 import torch
 
@@ -15,7 +15,7 @@ Tensor = torch.Tensor
 Descale = Union[float, Tensor, None]
 
 # Set by zyfa.capture: called with q, k, v and the softmax scale of each call.
-observer = None
+observer: Optional[Callable[[Tensor, Tensor, Tensor, Optional[float]], None]] = None
 
 
 def _refuse_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
@@ -36,6 +36,51 @@ def _check_descale(name: str, descale: Tensor, q: Tensor, k: Tensor) -> None:
         )
 
 
+@overload
+def flash_attn_func(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    softmax_scale: Optional[float] = None,
+    causal: bool = False,
+    window_size: Tuple[int, int] = (-1, -1),
+    q_descale: Descale = None,
+    k_descale: Descale = None,
+    v_descale: Descale = None,
+    return_lse: Literal[False] = False,
+    out: Optional[Tensor] = None,
+) -> Tensor: ...
+@overload
+def flash_attn_func(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    softmax_scale: Optional[float] = None,
+    causal: bool = False,
+    window_size: Tuple[int, int] = (-1, -1),
+    q_descale: Descale = None,
+    k_descale: Descale = None,
+    v_descale: Descale = None,
+    return_lse: Literal[True],
+    out: Optional[Tensor] = None,
+) -> Tuple[Tensor, Tensor]: ...
+@overload
+def flash_attn_func(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    softmax_scale: Optional[float] = None,
+    causal: bool = False,
+    window_size: Tuple[int, int] = (-1, -1),
+    q_descale: Descale = None,
+    k_descale: Descale = None,
+    v_descale: Descale = None,
+    return_lse: bool,
+    out: Optional[Tensor] = None,
+) -> Union[Tensor, Tuple[Tensor, Tensor]]: ...
 def flash_attn_func(
     q: Tensor,
     k: Tensor,

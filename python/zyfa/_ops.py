@@ -7,7 +7,7 @@ call that would need one is refused.
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Callable, Dict, Optional, Tuple
 
 import torch
 
@@ -56,7 +56,7 @@ def refuse_gradients(q: Tensor, k: Tensor, v: Tensor) -> None:
         )
 
 
-def _entry(name: str, descale: Tensor) -> float:
+def entry(name: str, descale: Tensor) -> float:
     """The one value of a descale tensor. Waits for the tensor's device."""
     if descale.is_cuda and torch.cuda.is_current_stream_capturing():
         raise InvalidArgument(
@@ -74,19 +74,23 @@ def _entry(name: str, descale: Tensor) -> float:
     return float(values[0])
 
 
-def _launch(simulated, stream, q, k, v, out, lse, scale, causal, qd, kd, vd, qd_t, kd_t, vd_t) -> None:
+def _launch(
+    simulated: bool, stream: int, q: Tensor, k: Tensor, v: Tensor, out: Optional[Tensor], lse: Optional[Tensor],
+    scale: Optional[float], causal: bool, qd: Optional[float], kd: Optional[float], vd: Optional[float],
+    qd_t: Optional[Tensor], kd_t: Optional[Tensor], vd_t: Optional[Tensor],
+) -> None:  # fmt: skip
     if torch.is_grad_enabled():
         refuse_gradients(q, k, v)
     if qd_t is not None:
-        qd = _entry("q_descale", qd_t)
+        qd = entry("q_descale", qd_t)
     if kd_t is not None:
-        kd = _entry("k_descale", kd_t)
+        kd = entry("k_descale", kd_t)
     if vd_t is not None:
-        vd = _entry("v_descale", vd_t)
+        vd = entry("v_descale", vd_t)
     _core.attention(simulated, stream, q, k, v, out, lse, causal, scale, qd, kd, vd)
 
 
-def _on_simulator(q, k, v, out, lse, *scales) -> None:
+def _on_simulator(q: Tensor, k: Tensor, v: Tensor, out: Optional[Tensor], lse: Optional[Tensor], *scales: Any) -> None:
     _device.require_simulator("q")
     _launch(True, 0, q, k, v, out, lse, *scales)
 
@@ -96,20 +100,20 @@ _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (
 )
 
 
-def _on_gpu(q, k, v, out, lse, *scales) -> None:
+def _on_gpu(q: Tensor, k: Tensor, v: Tensor, out: Optional[Tensor], lse: Optional[Tensor], *scales: Any) -> None:
     _device.require_rocm("q")
     _launch(False, _raw_stream(q.get_device()), q, k, v, out, lse, *scales)
 
 
-def _kernels(run):
+def _kernels(run: Callable[..., None]) -> Dict[str, Callable[..., Any]]:
     """The three operators' kernels on top of ``run(q, k, v, out, lse, *scales)``."""
 
-    def attention(q, k, v, *scales):
+    def attention(q: Tensor, k: Tensor, v: Tensor, *scales: Any) -> Tensor:
         out = empty_output(q, v)
         run(q, k, v, out, None, *scales)
         return out
 
-    def attention_lse(q, k, v, *scales):
+    def attention_lse(q: Tensor, k: Tensor, v: Tensor, *scales: Any) -> Tuple[Tensor, Tensor]:
         out, lse = empty_output(q, v), empty_lse(q)
         run(q, k, v, out, lse, *scales)
         return out, lse
@@ -117,11 +121,11 @@ def _kernels(run):
     return {"attention": attention, "attention_lse": attention_lse, "attention_out": run}
 
 
-def _fake(q, k, v, out, lse, *scales) -> None:
+def _fake(q: Tensor, k: Tensor, v: Tensor, out: Optional[Tensor], lse: Optional[Tensor], *scales: Any) -> None:
     refuse_gradients(q, k, v)
 
 
-def _tags() -> tuple:
+def _tags() -> Tuple[torch.Tag, ...]:
     # The compiler may not change the strides of inputs: rows must stay contiguous.
     for name in ("needs_exact_strides", "needs_fixed_stride_order"):
         if hasattr(torch.Tag, name):

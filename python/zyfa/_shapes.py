@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 import torch
 
 from . import _core, _device, _ops
+from ._attention import Descale
 from ._errors import InvalidArgument
 from ._masks import causal_of
 
@@ -51,7 +52,9 @@ class CacheInfo:
 
 
 def _about(
-    question, q, k, v, softmax_scale, causal, window_size, return_lse, out, device: Device, *, data: bool = False,
+    question: _core.Ask, q: Tensor, k: Tensor, v: Tensor, softmax_scale: Optional[float], causal: bool,
+    window_size: Tuple[int, int], q_descale: Descale, k_descale: Descale, v_descale: Descale, return_lse: bool,
+    out: Optional[Tensor], device: Device, *, data: bool = False,
     budget_s: float = 0.0, retune: bool = False, profile: str = "",
 ) -> Explanation:  # fmt: skip
     for name, tensor in (("q", q), ("k", k), ("v", v)):
@@ -65,9 +68,14 @@ def _about(
         out = _ops.empty_output(q, v, device="meta")
     if data:
         q, k, v = _on_host(q), _on_host(k), _on_host(v)
-    answer = _core.about(
-        question, simulated, ordinal, q, k, v, out, return_lse, causal, softmax_scale, data, budget_s, retune, profile
+    qd, kd, vd = (
+        _ops.entry(name, d) if isinstance(d, Tensor) else d
+        for name, d in (("q_descale", q_descale), ("k_descale", k_descale), ("v_descale", v_descale))
     )
+    answer = _core.about(
+        question, simulated, ordinal, q, k, v, out, return_lse, causal, softmax_scale, qd, kd, vd, data, budget_s,
+        retune, profile,
+    )  # fmt: skip
     return Explanation(**answer)
 
 
@@ -87,6 +95,9 @@ def prepare(
     softmax_scale: Optional[float] = None,
     causal: bool = False,
     window_size: Tuple[int, int] = (-1, -1),
+    q_descale: Descale = None,
+    k_descale: Descale = None,
+    v_descale: Descale = None,
     return_lse: bool = False,
     out: Optional[Tensor] = None,
     device: Device = None,
@@ -97,7 +108,10 @@ def prepare(
     device do, with ``device`` (a GPU, or "sim" for the simulator) then saying where. Not legal while a stream of the
     device captures.
     """
-    return _about(_core.Ask.prepare, q, k, v, softmax_scale, causal, window_size, return_lse, out, device)
+    return _about(
+        _core.Ask.prepare, q, k, v, softmax_scale, causal, window_size, q_descale, k_descale, v_descale, return_lse, out,
+        device,
+    )  # fmt: skip
 
 
 def explain(
@@ -108,12 +122,18 @@ def explain(
     softmax_scale: Optional[float] = None,
     causal: bool = False,
     window_size: Tuple[int, int] = (-1, -1),
+    q_descale: Descale = None,
+    k_descale: Descale = None,
+    v_descale: Descale = None,
     return_lse: bool = False,
     out: Optional[Tensor] = None,
     device: Device = None,
 ) -> Explanation:
     """What would run for a call, without assembling, loading, tuning or storing anything. Arguments as of ``prepare``."""
-    return _about(_core.Ask.explain, q, k, v, softmax_scale, causal, window_size, return_lse, out, device)
+    return _about(
+        _core.Ask.explain, q, k, v, softmax_scale, causal, window_size, q_descale, k_descale, v_descale, return_lse, out,
+        device,
+    )  # fmt: skip
 
 
 def tune(
@@ -124,6 +144,9 @@ def tune(
     softmax_scale: Optional[float] = None,
     causal: bool = False,
     window_size: Tuple[int, int] = (-1, -1),
+    q_descale: Descale = None,
+    k_descale: Descale = None,
+    v_descale: Descale = None,
     return_lse: bool = False,
     out: Optional[Tensor] = None,
     device: Device = None,
@@ -145,8 +168,8 @@ def tune(
     """
     data = q.device.type != "meta"
     return _about(
-        _core.Ask.tune, q, k, v, softmax_scale, causal, window_size, return_lse, out, device, data=data,
-        budget_s=budget_s, retune=retune, profile=profile,
+        _core.Ask.tune, q, k, v, softmax_scale, causal, window_size, q_descale, k_descale, v_descale, return_lse, out,
+        device, data=data, budget_s=budget_s, retune=retune, profile=profile,
     )  # fmt: skip
 
 

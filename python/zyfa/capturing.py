@@ -9,7 +9,7 @@ import json
 import os
 import struct
 from pathlib import Path
-from typing import Dict, Iterator, List, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Union
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -20,7 +20,7 @@ from ._errors import InvalidArgument
 Tensor = torch.Tensor
 
 
-def write_safetensors(path: Union[str, os.PathLike], tensors: Dict[str, Tensor], metadata: Dict[str, str]) -> None:
+def write_safetensors(path: Union[str, os.PathLike[str]], tensors: Dict[str, Tensor], metadata: Dict[str, str]) -> None:
     """Writes bfloat16 tensors as a safetensors file: 8 bytes of header length, a JSON header, the tensors' bytes."""
     header: Dict[str, object] = {"__metadata__": metadata}
     blobs: List[bytes] = []
@@ -43,11 +43,11 @@ def write_safetensors(path: Union[str, os.PathLike], tensors: Dict[str, Tensor],
 class _WatchSdpa(TorchFunctionMode):
     """Sees calls of torch.nn.functional.scaled_dot_product_attention, whose tensors are [B, H, S, D]."""
 
-    def __init__(self, saw) -> None:
+    def __init__(self, saw: Callable[[Tensor, Tensor, Tensor, Optional[float]], None]) -> None:
         super().__init__()
         self._saw = saw
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if func is torch.nn.functional.scaled_dot_product_attention:
             named = dict(zip(("query", "key", "value"), args), **kwargs)
@@ -73,7 +73,7 @@ class capture:
     """
 
     def __init__(
-        self, model: torch.nn.Module, layers: Optional[Sequence[str]] = None, folder: Union[str, os.PathLike] = "."
+        self, model: torch.nn.Module, layers: Optional[Sequence[str]] = None, folder: Union[str, os.PathLike[str]] = "."
     ) -> None:
         modules = dict(model.named_modules())
         for name in layers or ():
@@ -84,8 +84,8 @@ class capture:
         self._folder = Path(folder)
         self._modules = {n: m for n, m in modules.items() if (n in layers if layers is not None else True)}
         self._stack: List[str] = []
-        self._hooks: list = []
-        self._taken: set = set()
+        self._hooks: List[Any] = []
+        self._taken: Set[str] = set()
         self._mode = _WatchSdpa(self._saw)
 
     def __enter__(self) -> "capture":
@@ -101,7 +101,7 @@ class capture:
         self._mode.__enter__()
         return self
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: Any) -> None:
         self._mode.__exit__(*exception)
         _attention.observer = None
         for hook in self._hooks:

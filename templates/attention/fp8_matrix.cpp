@@ -36,6 +36,10 @@ void emit_fetch_block(Emitter& e, const Fp8Kernel& k) {
     e.s_add_u32(k.wave.slot_in, k.wave.slot_in, 1);
     e.s_cmp("eq_u32", k.wave.slot_in, G::slots);
     e.s_cselect_b32(k.wave.slot_in, 0, k.wave.slot_in);
+    // Here, where the wave waits for the matrix pipe anyway, rather than in the softmax phase, which has no
+    // time to spare.
+    emit_advance_buffers(e, k.work, k.options, g.qk_row_bytes(), g.v_row_bytes(), k.work.scratch.sub(0, 3),
+                         k.options.key_step());
 }
 
 void emit_row_sums(Emitter& e, const Fp8Kernel& k) {

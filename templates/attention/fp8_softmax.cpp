@@ -110,7 +110,7 @@ void emit_scales(Emitter& e, const Fp8Kernel& k, const Scratch& t, bool shifted)
         e.v_mul_f32(o, k.work.score_scale, o, "binades from the row maximum down to the half's");
         e.v_floor_f32(o, o);
         e.v_max_f32(o, 0, o);
-        e.v_min_f32(o, Float{120.0f}, o);
+        e.v_min_f32(o, Float{120.0f}, o, "beyond, the bias would lose its fraction");
         e.v_sub_f32(scale, Float{127.0f}, o);
         if (p.lean) {
             e.v_add_f32(o, o, o);
@@ -186,8 +186,7 @@ void emit_to_softmax(Emitter& e, const Fp8Kernel& k) {
 void emit_cursor_work(Emitter& e, const Fp8Kernel& k) {
     e.s_mov_b32(k.wave.live, k.wave.next_live);
     e.s_or_b32(k.wave.state, k.wave.next_state, k.large);
-    emit_advance(e, k.work, k.options, k.geometry.qk_row_bytes(), k.geometry.v_row_bytes(),
-                 k.work.scratch.sub(0, 3));
+    emit_advance_descriptors(e, k.work, k.options);
 }
 
 } // namespace zyfa::templates::attention

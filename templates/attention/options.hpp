@@ -26,6 +26,7 @@ struct ForwardOptions {
 
     unsigned tile_rows() const { return two_heads ? 128 : 256; }
     int block_keys() const { return 1 << block_bits; }
+    int key_step() const { return from_diagonal ? -block_keys() : block_keys(); } ///< to a tile's next block
 };
 
 /// How FP8 kernels form their probabilities (paper Section IV-B).

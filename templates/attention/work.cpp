@@ -27,8 +27,10 @@ void emit_chiplet_runs(Emitter& e, const WorkRegisters& w, SReg position, SReg t
 
 /// Bytes that exist of the cursor's block.
 void emit_records(Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,
-                  unsigned v_row_bytes, SReg t) {
+                  unsigned v_row_bytes, SReg t, int keys_ahead = 0) {
     e.s_sub_i32(t[0], w.seq_kv, w.key);
+    if (keys_ahead != 0)
+        e.s_sub_i32(t[0], t[0], keys_ahead);
     e.s_min_i32(t[0], t[0], o.block_keys(), "keys of the block that exist");
     e.s_sub_u32(t[0], t[0], 1, "bounds: (keys - 1) * stride + one row");
     e.s_mul_i32(t[1], t[0], w.k_row);
@@ -223,16 +225,19 @@ void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
     e.label(done);
 }
 
-void emit_advance(Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,
-                  unsigned v_row_bytes, SReg scratch) {
-    const SReg low = scratch[0], high = scratch[1];
+void emit_advance_descriptors(Emitter& e, const WorkRegisters& w, const ForwardOptions& o) {
     for (const auto& [to, from] : {std::pair{w.now, w.next}, std::pair{w.next, w.after}}) {
         e.s_mov_b64(to.sub(0, 2), from.sub(0, 2), "descriptors move up");
         e.s_mov_b64(to.sub(2, 2), from.sub(2, 2));
     }
     e.s_sub_u32(w.blocks_left, w.blocks_left, 1);
-    e.s_add_i32(w.key, w.key, o.from_diagonal ? -o.block_keys() : o.block_keys(), "next key block");
+    e.s_add_i32(w.key, w.key, o.key_step(), "next key block");
     e.s_mov_b32(w.after[0], w.key, "its descriptor; row, head and batch stay");
+}
+
+void emit_advance_buffers(Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,
+                          unsigned v_row_bytes, SReg scratch, int keys_ahead) {
+    const SReg low = scratch[0], high = scratch[1];
     for (const auto& [resource, row_stride] :
          {std::pair{w.k_resource, w.k_row}, std::pair{w.v_resource, w.v_row}}) {
         e.s_lshl_b32(low, row_stride, o.block_bits, "a block of rows");
@@ -245,7 +250,13 @@ void emit_advance(Emitter& e, const WorkRegisters& w, const ForwardOptions& o, u
             e.s_addc_u32(resource[1], resource[1], high);
         }
     }
-    emit_records(e, w, o, k_row_bytes, v_row_bytes, scratch);
+    emit_records(e, w, o, k_row_bytes, v_row_bytes, scratch, keys_ahead);
+}
+
+void emit_advance(Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,
+                  unsigned v_row_bytes, SReg scratch) {
+    emit_advance_descriptors(e, w, o);
+    emit_advance_buffers(e, w, o, k_row_bytes, v_row_bytes, scratch, 0);
 }
 
 } // namespace zyfa::templates::attention

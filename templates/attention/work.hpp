@@ -51,4 +51,11 @@ void emit_tile_blocks(isa::Emitter& e, const ForwardOptions& o, isa::SReg row, i
 void emit_advance(isa::Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,
                   unsigned v_row_bytes, isa::SReg scratch);
 
+/// The two parts of emit_advance, for kernels that do the second one right behind the fetch: buffer
+/// descriptors of the block `keys_ahead` keys from the cursor's (0: the cursor has moved already). scratch: 3
+/// SGPRs.
+void emit_advance_descriptors(isa::Emitter& e, const WorkRegisters& w, const ForwardOptions& o);
+void emit_advance_buffers(isa::Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
+                          unsigned k_row_bytes, unsigned v_row_bytes, isa::SReg scratch, int keys_ahead);
+
 } // namespace zyfa::templates::attention

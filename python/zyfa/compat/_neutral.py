@@ -79,7 +79,7 @@ def attention(
         contiguous_rows(v),
         softmax_scale=softmax_scale,
         causal=causal,
-        window_size=tuple(window_size),
+        window_size=(window_size[0], window_size[1]),
         return_lse=return_lse,
         **descales,
     )

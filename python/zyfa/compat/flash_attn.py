@@ -8,9 +8,7 @@ windows, gradients, packed variable-length batches, and writing into or paging a
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple, Union
-
-import torch
+from typing import Optional, Tuple, Union
 
 from . import _neutral
 from ._neutral import Out, Tensor
@@ -34,8 +32,9 @@ def _lse_of_version_2(lse: Tensor, causal: bool, seq_q: int, seq_kv: int) -> Ten
 
 
 def _attention(
-    function: str, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs
-) -> Out:
+    function: str, q: Tensor, k: Tensor, v: Tensor, dropout_p: float, softmax_scale: Optional[float], causal: bool,
+    window_size: Tuple[int, int], softcap: float, alibi_slopes: Optional[Tensor], return_attn_probs: bool,
+) -> Out:  # fmt: skip
     _neutral.zero(function, dropout_p=dropout_p)
     _neutral.no_softcap(function, softcap)
     _neutral.absent(function, alibi_slopes=alibi_slopes)
