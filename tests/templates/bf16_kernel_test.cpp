@@ -309,6 +309,39 @@ TEST_CASE_TEMPLATE("bf16: keys in parts, merged: lengths, masks, orders, layouts
         }
 }
 
+TEST_CASE_TEMPLATE("bf16: rows, heads and batch entries beyond 4 GiB, in every order and in parts", D, D128,
+                   D192) {
+    constexpr std::int64_t gib = std::int64_t{1} << 30, rows = gib / 32 / 2, heads = 10 * gib / 2;
+    for (const std::int64_t group : {1, 2}) {
+        const Problem p = problem_of<D>({2, 2, 2 / group, 200, 300});
+        Problem far = p;
+        for (Strides* s : {&far.q, &far.k, &far.v, &far.o})
+            *s = {2 * heads, heads, rows};
+        far.lse_head_stride = gib, far.lse_batch_stride = 3 * gib;
+        const Inputs inputs = draw(p, 9);
+        for (const char* order : {"from_first", "from_diagonal"})
+            for (const std::int64_t parts : {1, 4}) {
+                const Schedule schedule =
+                    with(with(default_schedule(p), "key_order", std::string(order)), "key_parts", parts);
+                RunOptions options;
+                options.placed = far;
+                const Outputs out = run(p, schedule, inputs, options);
+                CHECK(out.fault == "");
+                CHECK(same_bits(out, run(p, schedule, inputs)));
+            }
+    }
+}
+
+TEST_CASE_TEMPLATE("bf16: both kernels of a split are clean under the sanitizer", D, D128, D192) {
+    for (const Mask mask : {Mask::causal, Mask::none}) {
+        const Problem p = problem_of<D>({1, 2, 1, 100, 330, mask});
+        const Inputs inputs = draw(p, 23);
+        RunOptions options;
+        options.sanitize = true;
+        check(p, inputs, run(p, with(default_schedule(p), "key_parts", std::int64_t{4}), inputs, options));
+    }
+}
+
 TEST_CASE("bf16: parts are chosen for few heads and many keys, the same for any batch that fills the chip") {
     const auto parts = [](const Shape& shape) {
         const Problem p = problem_of<D128>(shape);

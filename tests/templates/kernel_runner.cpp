@@ -14,6 +14,7 @@
 #include "core/reference.hpp"
 #include "jit/assembler.hpp"
 #include "sim/engine.hpp"
+#include "sim/sanitizer/report.hpp"
 
 namespace zyfa::test {
 
@@ -47,6 +48,45 @@ std::uint64_t upload(sim::Memory& memory, const void* data, std::size_t bytes) {
     const std::uint64_t address = memory.allocate(bytes, sim::AllocationKind::device, 0);
     std::memcpy(reinterpret_cast<void*>(address), data, bytes);
     return address;
+}
+
+/// One tensor on the device with strides of its own.
+struct Placed {
+    std::int64_t batch, heads, rows, width; ///< width in bytes
+    Strides host, device;                   ///< bytes
+    std::uint64_t address = 0;
+
+    template <class Action>
+    void for_rows(const Action& action) const {
+        auto offset = [](const Strides& s, std::int64_t b, std::int64_t h, std::int64_t r) {
+            return static_cast<std::size_t>(b * s.batch + h * s.head + r * s.seq);
+        };
+        for (std::int64_t b = 0; b < batch; ++b)
+            for (std::int64_t h = 0; h < heads; ++h)
+                for (std::int64_t r = 0; r < rows; ++r)
+                    action(offset(host, b, h, r), address + offset(device, b, h, r));
+    }
+    void upload(sim::Memory& memory, const void* data) {
+        address = memory.allocate(extent(batch, heads, rows, width, device), sim::AllocationKind::device, 0);
+        for_rows([&](std::size_t from, std::uint64_t to) {
+            std::memcpy(reinterpret_cast<void*>(to), static_cast<const std::byte*>(data) + from,
+                        static_cast<std::size_t>(width));
+        });
+    }
+    void download(void* data) const {
+        for_rows([&](std::size_t to, std::uint64_t from) {
+            std::memcpy(static_cast<std::byte*>(data) + to, reinterpret_cast<const void*>(from),
+                        static_cast<std::size_t>(width));
+        });
+    }
+};
+
+Placed placed_tensor(std::int64_t batch, std::int64_t heads, std::int64_t rows, std::int64_t dim,
+                     std::int64_t element, const Strides& host, const Strides& device) {
+    auto bytes = [element](const Strides& s) {
+        return Strides{s.batch * element, s.head * element, s.seq * element};
+    };
+    return {batch, heads, rows, dim * element, bytes(host), bytes(device)};
 }
 
 } // namespace
@@ -103,7 +143,8 @@ Outputs run(const Problem& p, const Schedule& schedule, const HostTensors& input
     const templates::Kernel kernel = t.instantiate(classify(p), schedule);
     templates::DeviceShape shape;
     shape.compute_units = options.compute_units;
-    templates::LaunchPlan plan = t.plan(p, schedule, shape);
+    const Problem& there = options.placed ? *options.placed : p; // strides on the device
+    templates::LaunchPlan plan = t.plan(there, schedule, shape);
 
     sim::Memory memory;
     sim::DeviceConfig config;
@@ -116,11 +157,29 @@ Outputs run(const Problem& p, const Schedule& schedule, const HostTensors& input
     out.o.assign(extent(p.batch, p.heads_q, p.seq_q, p.dim_v, p.o), sentinel);
     out.lse.assign(extent(p.batch, p.heads_q, 1, p.seq_q, {p.lse_batch_stride, p.lse_head_stride, 1}),
                    std::bit_cast<float>(sentinel_lse));
-    const std::uint64_t q = upload(memory, inputs.q.data(), inputs.q.size());
-    const std::uint64_t k = upload(memory, inputs.k.data(), inputs.k.size());
-    const std::uint64_t v = upload(memory, inputs.v.data(), inputs.v.size());
-    const std::uint64_t o = upload(memory, out.o.data(), out.o.size() * 2);
-    const std::uint64_t lse = upload(memory, out.lse.data(), out.lse.size() * 4);
+    const std::int64_t element = p.dtype == DType::bf16 ? 2 : 1;
+    Placed on_q = placed_tensor(p.batch, p.heads_q, p.seq_q, p.dim_qk, element, p.q, there.q),
+           on_k = placed_tensor(p.batch, p.heads_kv, p.seq_kv, p.dim_qk, element, p.k, there.k),
+           on_v = placed_tensor(p.batch, p.heads_kv, p.seq_kv, p.dim_v, element, p.v, there.v),
+           on_o = placed_tensor(p.batch, p.heads_q, p.seq_q, p.dim_v, 2, p.o, there.o),
+           on_lse =
+               placed_tensor(p.batch, p.heads_q, 1, p.seq_q, 4, {p.lse_batch_stride, p.lse_head_stride, 1},
+                             {there.lse_batch_stride, there.lse_head_stride, 1});
+    if (options.placed) {
+        on_q.upload(memory, inputs.q.data());
+        on_k.upload(memory, inputs.k.data());
+        on_v.upload(memory, inputs.v.data());
+        on_o.upload(memory, out.o.data());
+        on_lse.upload(memory, out.lse.data());
+    } else { // the gaps too
+        on_q.address = upload(memory, inputs.q.data(), inputs.q.size());
+        on_k.address = upload(memory, inputs.k.data(), inputs.k.size());
+        on_v.address = upload(memory, inputs.v.data(), inputs.v.size());
+        on_o.address = upload(memory, out.o.data(), out.o.size() * 2);
+        on_lse.address = upload(memory, out.lse.data(), out.lse.size() * 4);
+    }
+    const std::uint64_t q = on_q.address, k = on_k.address, v = on_v.address, o = on_o.address,
+                        lse = on_lse.address;
     const std::uint64_t workspace =
         plan.workspace_bytes ? memory.allocate(plan.workspace_bytes, sim::AllocationKind::device, 0) : 0;
     if (workspace) // what no part writes would be NaN
@@ -143,13 +202,20 @@ Outputs run(const Problem& p, const Schedule& schedule, const HostTensors& input
     launch.block = plan.block;
     launch.dynamic_lds = plan.dynamic_lds;
     launch.kernarg = plan.kernarg;
+    launch.sanitize = options.sanitize;
+    const auto found = [&out](const sim::LaunchResult& done) {
+        if (done.sanitizer && done.sanitizer->errors(false) > 0)
+            out.fault = "sanitizer: " + sim::sanitizer::to_text(std::span(done.sanitizer.get(), 1), false);
+    };
     sim::LaunchResult result = engine.run(launch);
+    found(result);
     if (plan.merge && !result.fault) {
         launch.kernel = code->kernel(plan.merge->kernel);
         launch.grid = plan.merge->grid;
         launch.block = plan.merge->block;
         const sim::LaunchResult merged = engine.run(launch);
         result.fault = merged.fault;
+        found(merged);
         result.cycles += merged.cycles;
         result.instructions += merged.instructions;
     }
@@ -157,8 +223,13 @@ Outputs run(const Problem& p, const Schedule& schedule, const HostTensors& input
         out.fault = result.fault->kind + ": " + result.fault->text;
     out.cycles = result.cycles;
     out.instructions = result.instructions;
-    std::memcpy(out.o.data(), reinterpret_cast<const void*>(o), out.o.size() * 2);
-    std::memcpy(out.lse.data(), reinterpret_cast<const void*>(lse), out.lse.size() * 4);
+    if (options.placed) {
+        on_o.download(out.o.data());
+        on_lse.download(out.lse.data());
+    } else {
+        std::memcpy(out.o.data(), reinterpret_cast<const void*>(o), out.o.size() * 2);
+        std::memcpy(out.lse.data(), reinterpret_cast<const void*>(lse), out.lse.size() * 4);
+    }
 
     std::vector<bool> owned(out.o.size(), false), owned_lse(out.lse.size(), false);
     for (std::int64_t b = 0; b < p.batch; ++b)

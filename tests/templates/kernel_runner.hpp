@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,6 +48,10 @@ struct Outputs {
 struct RunOptions {
     std::uint64_t seed = 0;
     std::uint32_t compute_units = 256;
+    /// The problem with the strides that the tensors have on the device, where those differ from the strides
+    /// of the vectors; gaps are never touched, so they may be gigabytes.
+    std::optional<Problem> placed = std::nullopt;
+    bool sanitize = false; ///< an error of the simulator's sanitizer is a fault
 };
 
 Outputs run(const Problem& problem, const Schedule& schedule, const HostTensors& inputs,
