@@ -81,6 +81,8 @@ int main(int argc, char** argv) {
     zyfa::cli::add_cache(app, invocation);
     zyfa::cli::add_check(app, invocation);
     zyfa::cli::add_simulate(app, invocation);
+    zyfa::cli::add_trace(app, invocation);
+    zyfa::cli::add_microbench(app, invocation);
 
     try {
         app.parse(argc, argv);

@@ -34,17 +34,24 @@ struct SimulateFlags {
     std::string code_object, launch;
     std::vector<std::string> options; ///< of the simulated device, "name=value"
     bool timing = false;
-    std::string trace; ///< file, or empty
+    bool grid = false;            ///< the grid model: time only
+    std::string trace;            ///< file, or empty
+    std::string picture, listing; ///< files of zyfa trace
+    long long from = -1;
+    unsigned long long cycles = 4000;
     SanitizeFlags sanitizer;
 
     /// A trace is of a timed workgroup.
     std::vector<std::string> all_options() const {
         std::vector<std::string> all;
-        if (timing || !trace.empty()) {
+        if (timing || grid || !trace.empty() || !picture.empty() || !listing.empty()) {
             all.push_back("timed_workgroups=1");
         }
-        if (!trace.empty()) {
+        if (!trace.empty() || !picture.empty()) {
             all.push_back("events=1");
+        }
+        if (grid) {
+            all.push_back("grid=1");
         }
         all.insert(all.end(), options.begin(), options.end());
         return all;
@@ -57,12 +64,18 @@ struct Extension {
         : set_device(find<decltype(set_device)>(runtime, "zyfaSimSetDevice")),
           last_launch(find<decltype(last_launch)>(runtime, "zyfaSimLastLaunch")),
           last_timing(find<decltype(last_timing)>(runtime, "zyfaSimLastTiming")),
-          last_trace(find<decltype(last_trace)>(runtime, "zyfaSimLastTrace")) {}
+          last_trace(find<decltype(last_trace)>(runtime, "zyfaSimLastTrace")),
+          last_picture(find<decltype(last_picture)>(runtime, "zyfaSimLastPicture")),
+          last_grid(find<decltype(last_grid)>(runtime, "zyfaSimLastGrid")),
+          last_listing(find<decltype(last_listing)>(runtime, "zyfaSimLastListing")) {}
 
     decltype(&zyfaSimSetDevice) set_device;
     decltype(&zyfaSimLastLaunch) last_launch;
     decltype(&zyfaSimLastTiming) last_timing;
     decltype(&zyfaSimLastTrace) last_trace;
+    decltype(&zyfaSimLastPicture) last_picture;
+    decltype(&zyfaSimLastGrid) last_grid;
+    decltype(&zyfaSimLastListing) last_listing;
 
   private:
     template <class Function>
@@ -208,12 +221,30 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
             flags.timing && extension.last_timing != nullptr ? extension.last_timing(device, 0) : nullptr) {
         timing = nlohmann::ordered_json::parse(reports).at(0);
     }
-    if (!flags.trace.empty()) {
-        const char* trace = extension.last_trace != nullptr ? extension.last_trace(device) : nullptr;
-        if (trace == nullptr) {
-            throw Error(ErrorCode::device_error, "--trace", "the simulator kept no trace of this launch");
+    nlohmann::ordered_json grid;
+    if (const char* report =
+            flags.grid && extension.last_grid != nullptr ? extension.last_grid(device) : nullptr) {
+        grid = nlohmann::ordered_json::parse(report);
+    }
+    const auto write_report = [](const std::string& file, const char* flag, const char* text) {
+        if (text == nullptr) {
+            throw Error(ErrorCode::device_error, flag, "the simulator kept no trace of this launch");
         }
-        write_file(flags.trace, std::string_view(trace));
+        write_file(file, std::string_view(text));
+    };
+    if (!flags.trace.empty()) {
+        write_report(flags.trace, "--trace",
+                     extension.last_trace != nullptr ? extension.last_trace(device) : nullptr);
+    }
+    if (!flags.picture.empty()) {
+        write_report(flags.picture, "--svg",
+                     extension.last_picture != nullptr
+                         ? extension.last_picture(device, flags.from, flags.cycles)
+                         : nullptr);
+    }
+    if (!flags.listing.empty()) {
+        write_report(flags.listing, "--listing",
+                     extension.last_listing != nullptr ? extension.last_listing(device) : nullptr);
     }
 
     const std::vector<OutputResult> outputs = collect(launch, buffers);
@@ -234,11 +265,15 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
               {"clock_ghz", model.seconds > 0 ? model.cycles / model.seconds / 1e9 : 0}}},
             {"outputs", nlohmann::ordered_json::array()}};
         if (!timing.is_null()) { // figures of one workgroup; the launch's own cycles stay
-            for (const char* member : {"matrix_busy", "pipes", "phase_cycles", "stalls"}) {
+            for (const char* member :
+                 {"matrix_busy", "idle_beside_softmax", "activity", "pipes", "phase_cycles", "stalls"}) {
                 json["timing"][member] = timing.at(member);
             }
             json["timing"]["workgroup"] = {{"number", timing.at("workgroup")},
                                            {"cycles", timing.at("cycles")}};
+        }
+        if (!grid.is_null()) {
+            json["grid"] = grid;
         }
         if (!modelled) {
             json["instructions"] = nullptr;
@@ -278,8 +313,24 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
                     100 * busy.at("steady").get<double>(), 100 * busy.at("whole_loop").get<double>(),
                     timing.at("phase_cycles").get<double>()));
         }
+        if (!grid.is_null()) {
+            facts.add(
+                "grid",
+                fmt::format(
+                    "{} workgroups; {:.1f}% of {} lines hit L2, {} came from HBM; {:.1f}% slower "
+                    "than without waits for memory. Outputs hold no results.",
+                    grid.at("workgroups").get<std::uint64_t>(), 100 * grid.at("l2_hit_share").get<double>(),
+                    grid.at("lines").get<std::uint64_t>(), bytes(grid.at("hbm_bytes").get<double>()),
+                    100 * (grid.at("cycles").get<double>() / grid.at("compute_cycles").get<double>() - 1)));
+        }
         if (!flags.trace.empty()) {
             facts.add("trace", flags.trace + " (open it in ui.perfetto.dev)");
+        }
+        if (!flags.picture.empty()) {
+            facts.add("picture", flags.picture);
+        }
+        if (!flags.listing.empty()) {
+            facts.add("listing", flags.listing);
         }
         if (attention) {
             facts.add("attention", in_words(*launch.attention, *attention));
@@ -309,6 +360,8 @@ void add_simulate(CLI::App& app, Invocation& invocation) {
         ->type_name("LAUNCH.json");
     command->add_flag("--timing", flags->timing,
                       "Time one workgroup on the cycle model: pipes, stalls, phases");
+    command->add_flag("--grid", flags->grid,
+                      "Time the whole grid by the addresses of all workgroups; outputs hold no results");
     command->add_option("--trace", flags->trace, "Write a Perfetto trace of one workgroup to FILE")
         ->type_name("FILE");
     command
@@ -327,6 +380,46 @@ Example of a LAUNCH.json
     "buffers": { "x": {"size": 4096, "generator": {"kind": "ramp", "type": "f32"}},
                  "y": {"size": 4096, "fill": 255} },
     "outputs": [ {"buffer": "y", "file": "y.bin", "type": "f32", "print": 8} ] })");
+    command->callback([&invocation, flags] {
+        invocation.action = [&invocation, flags] {
+            CommonOptions common = invocation.common;
+            if (common.device.empty() || common.device == "auto") {
+                common.device = "sim";
+            }
+            return simulate(common, *flags);
+        };
+    });
+}
+
+void add_trace(CLI::App& app, Invocation& invocation) {
+    CLI::App* command = app.add_subcommand(
+        "trace", "Run a code object with one workgroup on the cycle model and draw its time");
+    const std::shared_ptr<SimulateFlags> flags = std::make_shared<SimulateFlags>();
+    flags->timing = true;
+    flags->trace = "trace.json";
+    flags->picture = "trace.svg";
+    command->add_option("code-object", flags->code_object, "ELF for gfx950 (.co, .hsaco)")
+        ->required()
+        ->type_name("FILE");
+    command->add_option("--launch", flags->launch, "The launch, as for zyfa simulate")
+        ->required()
+        ->type_name("LAUNCH.json");
+    command
+        ->add_option("--out", flags->trace,
+                     "Trace for ui.perfetto.dev: waves, pipes, barriers, waits (default trace.json)")
+        ->type_name("FILE");
+    command->add_option("--svg", flags->picture, "Picture of a window of SIMD 0 (default trace.svg)")
+        ->type_name("FILE");
+    command->add_option("--listing", flags->listing, "Assembly with executions, cycles waited and why")
+        ->type_name("FILE");
+    command
+        ->add_option("--from", flags->from, "First cycle of the picture (default: the barrier in the middle)")
+        ->type_name("CYCLE");
+    command->add_option("--cycles", flags->cycles, "Cycles that the picture shows (default 4000)")
+        ->type_name("N");
+    command->add_option("--sim-option", flags->options, "Option of the simulated device")
+        ->type_name("NAME=VALUE");
+    add_common_flags(*command, invocation.common);
     command->callback([&invocation, flags] {
         invocation.action = [&invocation, flags] {
             CommonOptions common = invocation.common;

@@ -8,6 +8,7 @@
 #include "sim/interpreter.hpp"
 #include "sim/launch_memo.hpp"
 #include "sim/sanitizer/sanitizer.hpp"
+#include "sim/timing/grid_launch.hpp"
 #include "sim/timing/launch_model.hpp"
 #include "sim/timing/timed_run.hpp"
 
@@ -378,8 +379,9 @@ LaunchResult Engine::run(const Launch& launch) {
         dynamic_stack ? std::max(launch.kernel->scratch, launch.stack_size) : launch.kernel->scratch, 16);
     if (result.fault = refuse(launch, d); result.fault)
         return result;
-    // Another order of workgroups and waves is a new experiment even on the same data, and a sanitizer must see.
-    const bool remember = launch.repeat && !launch.sanitize && d.device.seed == 0;
+    // Another order of workgroups and waves is a new experiment even on the same data, and a sanitizer must
+    // see.
+    const bool remember = launch.repeat && !launch.sanitize && !launch.grid_model && d.device.seed == 0;
     if (const LaunchResult* earlier = remember ? impl_->memo.find(launch) : nullptr) {
         result = *earlier;
         result.repeated = true;
@@ -399,6 +401,8 @@ LaunchResult Engine::run(const Launch& launch) {
     d.queue = queue.address();
     write_packet(packet, d);
     write_queue(queue);
+    if (launch.grid_model)
+        return timing::time_grid(d, impl_->memory, launch, occupancy(d));
 
     std::optional<sanitizer::Session> session;
     if (launch.sanitize) {

@@ -15,8 +15,9 @@
 namespace zyfa::sim {
 
 namespace timing {
+struct GridReport;
 struct TimingReport;
-}
+} // namespace timing
 namespace sanitizer {
 struct Report;
 }
@@ -126,6 +127,9 @@ struct Launch {
     /// the others' cost is scaled by what these say. 0: the first cost model alone. Kernels with atomics or
     /// sleeps are never timed this way: their workgroups may wait for each other.
     std::uint32_t timed_workgroups = 0;
+    /// Time the whole grid by the addresses of all its workgroups (sim/timing/grid_run.hpp), computing
+    /// nothing: outputs hold no results.
+    bool grid_model = false;
     bool repeat = true;       ///< a launch that would change nothing need not run; its figures are remembered
     bool keep_events = false; ///< every instruction of the timed workgroups in time
     /// Run under the sanitizer: LaunchResult::sanitizer says what it found. Excludes timed workgroups.
@@ -146,7 +150,8 @@ struct LaunchResult {
     double seconds = 0;             ///< cycles / clock
     double clock_ghz = 0;           ///< at which the launch would run if it went on for seconds
     double load = 0;                ///< of the current limit at the maximum clock; 0 if nothing was timed
-    bool repeated = false;          ///< nothing ran: code, arguments and data were those of an earlier launch
+    std::shared_ptr<const timing::GridReport> grid; ///< null without Launch::grid_model
+    bool repeated = false; ///< nothing ran: code, arguments and data were those of an earlier launch
     std::vector<std::shared_ptr<const timing::TimingReport>> timing; ///< of the timed workgroups
     std::shared_ptr<const sanitizer::Report> sanitizer;              ///< null without Launch::sanitize
 };

@@ -62,6 +62,9 @@ std::optional<std::string> set_option(DeviceOptions& options, const std::string&
     } else if (option == "sanitize") {
         good = value == "0" || value == "1";
         changed.sanitize = value == "1";
+    } else if (option == "grid") {
+        good = value == "0" || value == "1";
+        changed.grid = value == "1";
     } else if (option == "launch_overhead_us") {
         good = parse(value, number) && number >= 0;
         changed.launch_overhead = number * 1e-6;
@@ -70,7 +73,8 @@ std::optional<std::string> set_option(DeviceOptions& options, const std::string&
         (option == "name" ? changed.name : option == "driver" ? changed.driver : changed.firmware) = value;
     } else {
         return "unknown option; there are seed, clock_factor, threads, compute_units, xcds, memory, "
-               "launch_overhead_us, timed_workgroups, events, sanitize, wave_quantum, instruction_limit, "
+               "launch_overhead_us, timed_workgroups, events, grid, sanitize, wave_quantum, "
+               "instruction_limit, "
                "name, driver, "
                "firmware";
     }

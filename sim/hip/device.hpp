@@ -29,6 +29,7 @@ struct DeviceOptions {
     /// once someone has recorded an event.
     std::optional<std::uint32_t> timed_workgroups;
     bool events = false;   ///< keep every instruction of those, for a trace
+    bool grid = false;     ///< the grid model instead of results (Launch::grid_model)
     bool sanitize = false; ///< every launch under the sanitizer (sim/sanitizer)
     std::uint64_t wave_quantum = DeviceConfig{}.wave_quantum;
     std::uint64_t instruction_limit = DeviceConfig{}.instruction_limit; ///< of a wave; beyond, it hangs
@@ -56,6 +57,7 @@ struct LastLaunch {
     double cycles = 0, seconds = 0, clock_ghz = 0, load = 0;
     bool repeated = false;
     std::vector<std::shared_ptr<const timing::TimingReport>> timing; ///< of the timed workgroups
+    std::shared_ptr<const timing::GridReport> grid;
     std::shared_ptr<CodeObject> code; ///< for the reports' disassembly; null where there are none
 };
 

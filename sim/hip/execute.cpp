@@ -121,6 +121,7 @@ struct Executor {
         launch.timed_workgroups =
             options.timed_workgroups.value_or(device.kernels_watched() ? sampled_workgroups : 0);
         launch.keep_events = options.events;
+        launch.grid_model = options.grid;
         launch.sanitize = options.sanitize;
         const LaunchResult result = device.engine().run(launch);
         {
@@ -133,6 +134,7 @@ struct Executor {
                                   .load = result.load,
                                   .repeated = result.repeated,
                                   .timing = result.timing,
+                                  .grid = result.grid,
                                   .code = result.timing.empty() ? nullptr : launch.code};
         }
         if (result.sanitizer)

@@ -117,6 +117,20 @@ ZYFA_HIP_API const char* zyfaSimLastTrace(int device) {
     return timing_text(device, [](const LastLaunch& launch) { return perfetto_trace(launch); });
 }
 
+ZYFA_HIP_API const char* zyfaSimLastGrid(int device) {
+    return timing_text(device, [](const LastLaunch& launch) {
+        return launch.grid ? grid_json(launch) : std::string("null");
+    });
+}
+
+ZYFA_HIP_API const char* zyfaSimLastPicture(int device, long long begin, unsigned long long cycles) {
+    return timing_text(device, [&](const LastLaunch& launch) { return picture(launch, begin, cycles); });
+}
+
+ZYFA_HIP_API const char* zyfaSimLastListing(int device) {
+    return timing_text(device, [](const LastLaunch& launch) { return listing(launch); });
+}
+
 ZYFA_HIP_API int zyfaSimReadTelemetry(int ordinal, zyfaSimTelemetry* telemetry) {
     return attempt([&] {
         Device& device = Process::get().device(ordinal);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/hip/timing_text.hpp"
 
+#include <cstdio>
+
 #include "sim/code_object.hpp"
 #include "sim/disassembler.hpp"
+#include "sim/timing/grid_run.hpp"
 #include "sim/timing/json.hpp"
+#include "sim/timing/svg.hpp"
 
 namespace zyfa::sim::hip {
 namespace {
@@ -29,8 +33,32 @@ std::string timing_json(const LastLaunch& launch, bool instructions) {
     return text + "]";
 }
 
+std::string grid_json(const LastLaunch& launch) {
+    const timing::GridReport& grid = *launch.grid;
+    char text[512];
+    std::snprintf(text, sizeof text,
+                  "{\"cycles\": %.0f, \"compute_cycles\": %.0f, \"workgroups\": %llu, \"lines\": %llu, "
+                  "\"l2_hit_share\": %.6f, \"infinity_cache_hits\": %llu, \"hbm_bytes\": %.0f, "
+                  "\"memory_wait_cycles\": %.0f}",
+                  grid.cycles, grid.compute_cycles, static_cast<unsigned long long>(grid.workgroups),
+                  static_cast<unsigned long long>(grid.lines), grid.l2_hit_share(),
+                  static_cast<unsigned long long>(grid.infinity_cache_hits), grid.hbm_bytes,
+                  grid.memory_wait_cycles);
+    return text;
+}
+
 std::string perfetto_trace(const LastLaunch& launch) {
     return timing::to_perfetto(*launch.timing.front(), disassembly_of(launch));
+}
+
+std::string picture(const LastLaunch& launch, long long begin, unsigned long long cycles) {
+    const timing::TimingReport& report = *launch.timing.front();
+    const timing::Cycle from = begin < 0 ? timing::middle(report) : static_cast<timing::Cycle>(begin);
+    return timing::to_svg(report, from, cycles);
+}
+
+std::string listing(const LastLaunch& launch) {
+    return timing::to_listing(*launch.timing.front(), disassembly_of(launch));
 }
 
 } // namespace zyfa::sim::hip

@@ -30,6 +30,7 @@ int zyfaSimSetDeviceCount(int count);
  *   launch_overhead_us  fixed part of a kernel's simulated time
  *   timed_workgroups    how many workgroups of a launch run on the cycle model; the others' time is scaled by
  *                       theirs. "auto" (default): two, once a timing event was recorded on the device
+ *   grid                1: time whole grids by the addresses of all workgroups; outputs hold no results
  *   events              1: keep every instruction of those, for zyfaSimLastTrace
  *   sanitize            1: run every launch under the sanitizer
  *   wave_quantum        instructions of a wave before the next of its workgroup gets its turn, 16 by default
@@ -80,9 +81,21 @@ int zyfaSimReadTelemetry(int device, zyfaSimTelemetry* telemetry);
  * timed. Valid until the thread's next call. */
 const char* zyfaSimLastTiming(int device, int instructions);
 
+/* The grid model's figures of the last kernel as JSON: cycles, compute_cycles, workgroups, lines, l2_hit_share,
+ * infinity_cache_hits, hbm_bytes, memory_wait_cycles; null without the option grid. Valid until the thread's
+ * next call. */
+const char* zyfaSimLastGrid(int device);
+
 /* Trace of the last kernel's first timed workgroup in the JSON form that Perfetto reads; needs the option
  * events. Null if none was timed. Valid until the thread's next call. */
 const char* zyfaSimLastTrace(int device);
+
+/* SVG of the same workgroup's SIMD 0: its waves, matrix and vector pipe and LDS from cycle `begin` on (below 0:
+ * from the barrier in the middle of the run); needs the option events. As above. */
+const char* zyfaSimLastPicture(int device, long long begin, unsigned long long cycles);
+
+/* Its code as text: executions, cycles waited and why, disassembly. As above. */
+const char* zyfaSimLastListing(int device);
 
 /* What the sanitizer has found in this process's launches since the last clear: text that ends in "ERROR
  * SUMMARY: n", or JSON. `strict`: notes count as errors. Null if no launch ran under it (device option

@@ -19,8 +19,8 @@ double Activity::matrix_total() const noexcept {
 double current_load(const Activity& activity, const ClockParameters& p) {
     double load = p.base + p.vector * activity.vector + p.lds * activity.lds;
     for (unsigned kind = 0; kind < matrix_kinds; ++kind) {
-        const double switching =
-            p.constant_operands + (1 - p.constant_operands) * activity.toggles[kind] / p.changing_toggles;
+        const double switching = p.constant_operands + (1 - p.constant_operands) * activity.toggles[kind] /
+                                                           p.changing_toggles[kind];
         load += p.matrix[kind] * switching * activity.matrix[kind];
     }
     return load;

@@ -79,7 +79,7 @@ CuModel::CuModel(const Parameters& parameters, unsigned waves, TagArray* l2)
 
 void CuModel::start(unsigned w, Cycle cycle) {
     waves_[w] = Wave{};
-    waves_[w].next_issue = cycle;
+    waves_[w].next_issue = waves_[w].regular = cycle;
     waves_[w].next_reason = Stall::start;
 }
 
@@ -130,7 +130,10 @@ Readiness CuModel::ready(unsigned w, const Instruction& i) const {
         raise(r, simd.port_free[static_cast<unsigned>(i.kind)], Stall::port);
     switch (i.pipe) {
     case Pipe::vector:
-        raise(r, simd.vector_free, Stall::vector_pipe);
+        raise(r,
+              i.cycles >= p_.slow_vector ? std::max(simd.vector_free, simd.slow_vector_free)
+                                         : simd.vector_free,
+              Stall::vector_pipe);
         break;
     case Pipe::matrix:
         raise(r, simd.matrix_free, Stall::matrix_pipe);
@@ -172,8 +175,7 @@ Event CuModel::issue(unsigned w, const Instruction& i, Readiness at, const Execu
     event.kind = i.kind;
     event.issue = t;
     event.stall = at.reason;
-    // Time lost beyond the regular interval: branch refills and barriers moved next_issue itself.
-    event.stalled = static_cast<std::uint32_t>(t - std::min(t, wave.next_issue));
+    event.stalled = static_cast<std::uint32_t>(t - std::min(t, wave.regular));
 
     Cycle next = t + p_.issue_interval;
     Stall next_reason = Stall::none;
@@ -196,7 +198,8 @@ Event CuModel::issue(unsigned w, const Instruction& i, Readiness at, const Execu
         // The matrix wave is not held by vector work (at most 1.05 times slower, paper III-A); it takes its
         // cycles of the vector pipe after what is already there.
         simd.matrix_free = t + i.cycles;
-        simd.vector_free = std::max(simd.vector_free, t) + p_.mfma_vector_cycles;
+        simd.slow_vector_free =
+            std::max({simd.vector_free, simd.slow_vector_free, t}) + p_.mfma_vector_cycles;
         event.busy = i.cycles;
         result = t; // results are not tracked by hardware: software waits (paper III-A)
         break;
@@ -307,6 +310,7 @@ Event CuModel::issue(unsigned w, const Instruction& i, Readiness at, const Execu
     }
     wave.next_issue = next;
     wave.next_reason = next_reason;
+    wave.regular = t + p_.issue_interval;
     end_ = std::max({end_, t + event.busy, t + p_.issue_interval});
     release_barrier();
     return event;

@@ -90,6 +90,7 @@ class CuModel {
     struct Wave {
         Cycle next_issue = 0; ///< the wave's own program order allows nothing earlier
         Stall next_reason = Stall::none;
+        Cycle regular = 0; ///< next_issue if nothing but the issue interval counted
         std::array<Cycle, 512> vgpr{};
         std::array<Cycle, 128> sgpr{};
         Cycle scc = 0;
@@ -99,6 +100,7 @@ class CuModel {
     };
     struct Simd {
         Cycle vector_free = 0, matrix_free = 0;
+        Cycle slow_vector_free = 0; ///< for vector instructions of 8 cycles and more
         std::array<Cycle, instruction_classes> port_free{};
     };
 

@@ -96,6 +96,20 @@ class Trace {
     bool first_ = true;
 };
 
+/// Over the workgroup's own time; the clock is that of a device whose units all do this.
+Json activity_of(const TimingReport& report) {
+    const Activity activity = report.activity();
+    Json toggles = Json::object();
+    for (unsigned kind = 0; kind < matrix_kinds; ++kind)
+        if (activity.matrix[kind] > 0)
+            toggles[to_string(static_cast<MatrixKind>(kind))] = activity.toggles[kind];
+    return Json{{"matrix", activity.matrix_total()},
+                {"toggles", toggles},
+                {"vector", activity.vector},
+                {"lds", activity.lds},
+                {"clock_ghz", sustained_ghz(activity)}};
+}
+
 } // namespace
 
 std::string to_json(const TimingReport& report, const Disassembly& disassembly) {
@@ -108,6 +122,7 @@ std::string to_json(const TimingReport& report, const Disassembly& disassembly) 
     Json out{{"workgroup", report.workgroup},
              {"cycles", report.cycles},
              {"matrix_busy", {{"steady", steady.matrix_busy}, {"whole_loop", report.whole_loop()}}},
+             {"idle_beside_softmax", report.idle_beside_softmax_share()},
              {"phase_cycles", steady.phase_cycles},
              {"phases", steady.phases},
              {"pipes",
@@ -118,6 +133,7 @@ std::string to_json(const TimingReport& report, const Disassembly& disassembly) 
                {"issue", pipes.issue},
                {"scalar", pipes.scalar},
                {"memory", pipes.memory}}},
+             {"activity", activity_of(report)},
              {"stalls", stalls_of(total)}};
     if (disassembly) {
         Json list = Json::array();

@@ -13,6 +13,7 @@ namespace zyfa::sim::timing {
 using Disassembly = std::function<std::string(std::uint32_t pc)>;
 
 /// {"workgroup", "cycles", "matrix_busy": {"steady", "whole_loop"}, "phase_cycles", "phases",
+///  "idle_beside_softmax", "activity": {"matrix", "toggles", "vector", "lds", "clock_ghz"},
 ///  "pipes": {"matrix", "vector", "packed", "lds", "issue", "scalar", "memory"}, "stalls": {...},
 ///  "instructions": [{"pc", "text", "count", "busy", "stalled", "stalls": {...}}]}
 /// Pipe cycles are SIMD 0's; LDS and memory are the compute unit's. Instructions only if `disassembly` is

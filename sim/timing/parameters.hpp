@@ -21,10 +21,13 @@ struct Parameters {
     // Vector and matrix pipe
     unsigned alu_latency = 4;    ///< dependent v_add_f32 (SQTT)
     unsigned scalar_latency = 4; ///< dependent SALU; SALU and VALU often share a time stamp (SQTT)
-    /// Vector-pipe cycles that an MFMA takes at its issue. One number reproduces the paper's three: 8-cycle
-    /// vector work beside MFMAs of 64, 32 and 16 cycles takes 64/57 = 1.12, 32/25 = 1.28 and 16/9 = 1.78
-    /// times as long (measured: 1.13 to 1.28; 57 to 70% of the throughput beside 16x16).
+    /// Cycles by which each MFMA holds back vector instructions of 8 cycles and more. One number reproduces
+    /// the paper's three: beside MFMAs of 64, 32 and 16 cycles 8-cycle work takes 64/57 = 1.12, 32/25 = 1.28
+    /// and 16/9 = 1.78 times as long (measured: 1.13 to 1.28; 57 to 70% of the throughput beside 16x16).
+    /// Packed FP16, of 4 cycles, runs beside MFMAs at its own rate (paper III-A), so the faster classes are
+    /// left alone.
     unsigned mfma_vector_cycles = 7;
+    unsigned slow_vector = 8; ///< from so many cycles on
 
     // LDS
     /// Beyond the port time. ds_read_b128 to first use 28 to 60 (SQTT); a dependent ds_read_b32 with its
@@ -35,14 +38,14 @@ struct Parameters {
 
     // Vector memory
     unsigned vmem_bytes_per_clock = 64;    ///< per CU; MI300X L1
-    unsigned l2_latency = 300;             ///< MI300X: 288
+    unsigned l2_latency = 276;             ///< MI300X chase 288, of which 12 issue, wait and address
     unsigned infinity_cache_latency = 520; ///< assumed, between L2 and HBM
     unsigned hbm_latency = 790;            ///< Triton: 360 ns at 2.2 GHz
     unsigned store_latency = 240;          ///< SQTT: store to end of program 184 to 240
     unsigned dma_extra = 24;               ///< assumed: LDS-DMA's write into LDS after the data has come
 
     // Scalar memory
-    unsigned scalar_hit = 48;            ///< MI300X scalar L1
+    unsigned scalar_hit = 44;            ///< MI300X scalar L1 48, of which 4 are the wait
     unsigned scalar_miss = 740;          ///< SQTT: cold s_load 724 to 768
     unsigned scalar_cache_bytes = 16384; ///< shared by two compute units (CDNA3 white paper)
     unsigned scalar_cache_line = 64, scalar_cache_ways = 4; ///< LLVM AMDGPUUsage: 64-byte lines; ways assumed

@@ -3,6 +3,9 @@
 #include "tool.hpp"
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -39,7 +42,7 @@ TEST_CASE("help and version need nothing") {
         CHECK_MESSAGE(contains(help.out, word), word);
     }
     for (const char* command : {"doctor", "attention", "tune", "check", "asm", "cache", "cache list",
-                                "cache show", "cache stat", "simulate"}) {
+                                "cache show", "cache stat", "simulate", "trace", "microbench"}) {
         const Output output = run_tool(std::string(command) + " --help");
         CHECK_MESSAGE(output.code == 0, command);
         CHECK_MESSAGE(contains(output.out, "Usage"), command);
@@ -428,6 +431,34 @@ TEST_CASE("a kernel of zyfa runs through asm --launch and simulate") {
     launch["kernel"] = "other";
     folder.write("other.json", launch.dump());
     CHECK(run_tool("simulate " + folder.path("k.co") + " --launch " + folder.path("other.json")).code == 6);
+
+    // The same as files to look at, and the whole grid by its addresses.
+    CHECK(run_tool("trace " + folder.path("k.co") + " --launch " + folder.path("launch.json") + " --out " +
+                   folder.path("t.json") + " --svg " + folder.path("t.svg") + " --listing " +
+                   folder.path("t.txt"))
+              .code == 0);
+    for (const auto& [file, holds] :
+         {std::pair{"t.json", "v_mfma"}, {"t.svg", "matrix pipe"}, {"t.txt", "s_barrier"}}) {
+        std::ifstream stream(folder.path(file));
+        const std::string content(std::istreambuf_iterator<char>(stream), {});
+        CHECK_MESSAGE(contains(content, holds), file);
+    }
+    const Json grid = json_of(run_tool(simulate + " --grid"));
+    CHECK(grid["grid"]["lines"].get<double>() > 0);
+    CHECK(grid["grid"]["l2_hit_share"].get<double>() < 1);
 }
 
 #endif
+
+TEST_CASE("microbenchmarks run through the HIP library") {
+    const Json cost = json_of(run_tool("microbench --json --only v_exp_f32"));
+    CHECK(cost["simulated"] == true);
+    std::map<std::string, double> value;
+    for (const Json& test : cost["cases"]) {
+        value[test["name"].get<std::string>()] = test["value"].get<double>();
+    }
+    CHECK(value.at("v_exp_f32") == doctest::Approx(8).epsilon(0.03)); // paper Section III-A
+    CHECK(value.at("v_exp_f32 beside fp8 32x32") > 1.13 * 0.95);
+    CHECK(value.at("v_exp_f32 beside bf16 32x32") < 1.28 * 1.05);
+    CHECK(run_tool("microbench --only nothing-is-called-so").code == 2);
+}

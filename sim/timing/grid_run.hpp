@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole grid in time: the address streams of all workgroups through every XCD's L2, the Infinity Cache and
+// HBM, between stretches of computation whose cost one measured workgroup gives.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/dispatch.hpp"
+#include "sim/timing/parameters.hpp"
+
+namespace zyfa::sim::timing {
+
+/// Memory beyond the compute unit.
+struct MemoryParameters {
+    std::uint64_t infinity_cache_bytes = 256ull << 20; ///< paper Table I
+    unsigned infinity_cache_ways = 16;                 ///< CDNA3 white paper
+    double l2_bytes_per_cycle = 2048; ///< per XCD: 16 channels of 128 bytes (CDNA3 white paper)
+    /// 17.2 TB/s peak (MI300X, CDNA3 white paper), in bytes per 2.4 GHz cycle.
+    double infinity_cache_bytes_per_cycle = 17.2e12 / 2.4e9;
+    double hbm_bytes_per_cycle = 6.19e12 / 2.4e9; ///< 6.19 TB/s measured (paper Section II), of 8 TB/s
+};
+
+struct GridReport {
+    std::uint64_t workgroups = 0;
+    double cycles = 0;         ///< of the launch
+    double compute_cycles = 0; ///< of the launch if memory were never waited for
+    std::uint64_t lines = 0;   ///< 128-byte lines requested from L2
+    std::uint64_t l2_hits = 0, infinity_cache_hits = 0;
+    double hbm_bytes = 0;
+    double work_cycles = 0;        ///< of all workgroups, memory never waited for
+    double memory_wait_cycles = 0; ///< summed over workgroups: later than the computation would have been
+    double l2_hit_share() const {
+        return lines != 0 ? static_cast<double>(l2_hits) / static_cast<double>(lines) : 0;
+    }
+};
+
+struct GridOptions {
+    Parameters unit;
+    MemoryParameters memory;
+    double start_cycles = 0;        ///< of every workgroup, before its work
+    double cycles_per_estimate = 1; ///< measured over estimated cycles of a workgroup's work
+    unsigned per_unit = 1;          ///< workgroups that share a compute unit
+};
+
+/// Nothing is computed and nothing stored. FaultError as from run_workgroup.
+GridReport run_grid(const Dispatch& dispatch, const Memory& memory, const GridOptions& options);
+
+} // namespace zyfa::sim::timing
