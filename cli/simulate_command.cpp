@@ -226,11 +226,11 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
             flags.grid && extension.last_grid != nullptr ? extension.last_grid(device) : nullptr) {
         grid = nlohmann::ordered_json::parse(report);
     }
-    const auto write_report = [](const std::string& file, const char* flag, const char* text) {
-        if (text == nullptr) {
+    const auto write_report = [](const std::string& file, const char* flag, const char* report) {
+        if (report == nullptr) {
             throw Error(ErrorCode::device_error, flag, "the simulator kept no trace of this launch");
         }
-        write_file(file, std::string_view(text));
+        write_file(file, std::string_view(report));
     };
     if (!flags.trace.empty()) {
         write_report(flags.trace, "--trace",

@@ -68,9 +68,9 @@ TEST_CASE("the library exports AMD's functions in AMD's version nodes, and nothi
         CHECK_MESSAGE(dlvsym(handle, name.c_str(), node.c_str()) != nullptr, name << '@' << node);
     for (const std::string& name : functions_of(ZYFA_SIM_HIP_LIBRARY))
         CHECK_MESSAGE((expected.contains(name) || name.starts_with("zyfaSim")), name);
-    for (const char* name :
-         {"zyfaSimVersion", "zyfaSimSetDeviceCount", "zyfaSimSetDevice", "zyfaSimLastFault",
-          "zyfaSimClearFault", "zyfaSimLastLaunch", "zyfaSimReadTelemetry", "zyfaSimLastTiming", "zyfaSimLastTrace"})
+    for (const char* name : {"zyfaSimVersion", "zyfaSimSetDeviceCount", "zyfaSimSetDevice",
+                             "zyfaSimLastFault", "zyfaSimClearFault", "zyfaSimLastLaunch",
+                             "zyfaSimReadTelemetry", "zyfaSimLastTiming", "zyfaSimLastTrace"})
         CHECK_MESSAGE(dlsym(handle, name) != nullptr, name);
     dlclose(handle);
 }
