@@ -47,6 +47,7 @@ void add_check(CLI::App& app, Invocation& invocation);
 void add_simulate(CLI::App& app, Invocation& invocation);
 void add_trace(CLI::App& app, Invocation& invocation);
 void add_microbench(CLI::App& app, Invocation& invocation);
+void add_sweep(CLI::App& app, Invocation& invocation);
 
 /// The context's options from the environment and the flags. `--device auto` becomes "sim" where there is no
 /// usable GPU, with a note on stderr that says so: only the tool does that, the library never.

@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
     zyfa::cli::add_simulate(app, invocation);
     zyfa::cli::add_trace(app, invocation);
     zyfa::cli::add_microbench(app, invocation);
+    zyfa::cli::add_sweep(app, invocation);
 
     try {
         app.parse(argc, argv);

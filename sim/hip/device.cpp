@@ -68,12 +68,14 @@ std::optional<std::string> set_option(DeviceOptions& options, const std::string&
     } else if (option == "launch_overhead_us") {
         good = parse(value, number) && number >= 0;
         changed.launch_overhead = number * 1e-6;
+    } else if (option == "chip_spread") {
+        good = parse(value, changed.chip_spread) && changed.chip_spread >= 0 && changed.chip_spread < 1;
     } else if (option == "name" || option == "driver" || option == "firmware") {
         good = !value.empty() && value.size() < 256;
         (option == "name" ? changed.name : option == "driver" ? changed.driver : changed.firmware) = value;
     } else {
         return "unknown option; there are seed, clock_factor, threads, compute_units, xcds, memory, "
-               "launch_overhead_us, timed_workgroups, events, grid, sanitize, wave_quantum, "
+               "launch_overhead_us, chip_spread, timed_workgroups, events, grid, sanitize, wave_quantum, "
                "instruction_limit, "
                "name, driver, "
                "firmware";
@@ -82,6 +84,19 @@ std::optional<std::string> set_option(DeviceOptions& options, const std::string&
         return "value '" + value + "' is not accepted";
     options = changed;
     return std::nullopt;
+}
+
+double chip_factor(const DeviceOptions& options, std::uint64_t code) {
+    if (options.chip_spread == 0)
+        return 1;
+    // Two rounds of the finaliser of MurmurHash3, so that seeds and codes that lie close give unlike factors.
+    std::uint64_t hash = code ^ (options.seed * 0x9e3779b97f4a7c15);
+    for (int round = 0; round < 2; ++round) {
+        hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccd;
+        hash = (hash ^ (hash >> 33)) * 0xc4ceb9fe1a85ec53;
+    }
+    const double uniform = static_cast<double>(hash >> 11) * 0x1p-53; // in [0, 1)
+    return 1 + options.chip_spread * (2 * uniform - 1);
 }
 
 Device::Device(int device_ordinal, DeviceOptions device_options)

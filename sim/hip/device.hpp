@@ -24,6 +24,7 @@ struct DeviceOptions {
     std::uint64_t memory = 288ull << 30; ///< bytes, nominal: backed on demand
     double launch_overhead = 5e-6;       ///< seconds per kernel (MGPUSim's MI300A measurements: about 5 us)
     std::string name = "AMD Instinct MI355X";
+    double chip_spread = 0; ///< how far this chip's kernel times lie from the model's (chip_factor)
     std::string driver = "sim", firmware = "sim"; ///< version strings, as a kernel driver would report them
     /// Run on the cycle model, per launch (Launch::timed_workgroups). Nothing: as many as event times need,
     /// once someone has recorded an event.
@@ -42,6 +43,11 @@ std::optional<std::string> set_option(DeviceOptions& options, const std::string&
 /// Workgroups of a launch on the cycle model where events are recorded: two, since a grid's workgroups may
 /// differ in length.
 inline constexpr std::uint32_t sampled_workgroups = 2;
+/// What a kernel's time is multiplied by on the chip with this seed: between 1 - chip_spread and
+/// 1 + chip_spread, drawn from the seed and the code. Chips of one kind differ, and not by the same for every
+/// kernel: by 4% in the median, up to 8% (paper Section V).
+double chip_factor(const DeviceOptions& options, std::uint64_t code);
+
 inline constexpr double peak_clock_ghz = 2.4; ///< paper Table I
 inline constexpr const char* target_name = "gfx950:sramecc+:xnack-";
 

@@ -150,7 +150,8 @@ struct Executor {
             const std::string& text = result.fault->text;
             throw DeviceFault{code, text.starts_with(kind) ? text : kind + ": " + text};
         }
-        return {options.launch_overhead + result.seconds, Cost::Unit::compute};
+        return {options.launch_overhead + result.seconds * chip_factor(options, kernel.function->code_digest),
+                Cost::Unit::compute};
     }
 
     Cost operator()(const CopyOperation& copy) const {

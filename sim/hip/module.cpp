@@ -26,11 +26,20 @@ bool runs_here(std::span<const std::byte> elf) {
     return header.e_machine == em_amdgpu && (mach == gfx950 || mach == gfx9_4_generic);
 }
 
+/// FNV-1a, 64 bits (Fowler, Noll, Vo).
+std::uint64_t fnv1a(std::span<const std::byte> bytes) {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (const std::byte byte : bytes)
+        hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
+    return hash;
+}
+
 std::shared_ptr<Module> load(const std::byte* image, std::size_t bytes, int device) {
     const FoundImage found = find_code_object(image, bytes);
     require(runs_here(found.elf), hipErrorNoBinaryForGpu, "the code object is not for gfx950");
     auto module = std::make_shared<Module>();
     module->device = device;
+    module->code_digest = fnv1a(found.elf);
     try {
         module->code = CodeObject::load(Process::get().memory, found.elf, device);
     } catch (const std::runtime_error& error) {
@@ -62,6 +71,7 @@ std::shared_ptr<Function> Module::function(const std::string& name) {
         entry->kernel = kernel;
         entry->device = device;
         entry->module = this;
+        entry->code_digest = code_digest;
         Process::get().functions.insert(entry);
     }
     return entry;

@@ -20,12 +20,14 @@ struct Function {
     std::shared_ptr<CodeObject> code;
     const Kernel* kernel = nullptr;
     int device = 0;
-    Module* module = nullptr; ///< handle of hipKernelGetLibrary
+    Module* module = nullptr;      ///< handle of hipKernelGetLibrary
+    std::uint64_t code_digest = 0; ///< of the code object's bytes
 };
 
 struct Module {
     std::shared_ptr<CodeObject> code;
     int device = 0;
+    std::uint64_t code_digest = 0; ///< of the code object's bytes (FNV-1a)
     std::mutex mutex;
     std::map<std::string, std::shared_ptr<Function>> functions;
 

@@ -24,6 +24,8 @@ int zyfaSimSetDeviceCount(int count);
  *   seed                order of streams, workgroups and waves, and under the sanitizer the landing of memory;
  *                       0 (default) is the order of enqueueing
  *   clock_factor        of all shader clocks: the maximum, 2.4 GHz, and what the clock model makes of it
+ *   chip_spread         x: a kernel's time is scaled by a factor between 1 - x and 1 + x that is drawn from
+ *                       seed and code, as chips of one kind differ; 0 by default
  *   threads             host threads of the engine; 0 (default): all
  *   compute_units xcds  256 and 8 by default
  *   memory              nominal bytes
