@@ -24,8 +24,9 @@ struct MergeFlags {
     bool partial = false;
 };
 
-nlohmann::ordered_json in_json(const sweep::MergeReport& report) {
-    nlohmann::ordered_json json{{"packs", nlohmann::ordered_json::array()}, {"damage", report.damage}};
+nlohmann::ordered_json in_json(const sweep::MergeReport& report, const std::string& signer) {
+    nlohmann::ordered_json json{
+        {"signer", signer}, {"packs", nlohmann::ordered_json::array()}, {"damage", report.damage}};
     for (const sweep::MergedPack& pack : report.packs) {
         json["packs"].push_back({{"file", pack.path},
                                  {"versions_id", pack.versions_id},
@@ -60,7 +61,7 @@ ExitCode merge(const CommonOptions& common, const MergeFlags& flags) {
     }
     const ExitCode code = whole || flags.partial ? ExitCode::ok : ExitCode::check_failed;
     if (common.json) {
-        fmt::print("{}\n", in_json(report).dump(2));
+        fmt::print("{}\n", in_json(report, key ? key->public_key().hex() : "").dump(2));
         return code;
     }
     for (const sweep::MergedPack& pack : report.packs) {

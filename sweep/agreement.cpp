@@ -180,7 +180,7 @@ Winner settle(const Plan& plan, std::size_t task, const std::vector<SiteResult>&
 }
 
 std::vector<SiteResult> read_results(const Board& board, const std::string& lane, std::size_t task,
-                                     bool with_binaries, std::vector<std::string>& damage) {
+                                     std::vector<std::string>& damage) {
     std::vector<SiteResult> results;
     for (const Attempt& attempt : board.attempts(lane, task)) {
         if (attempt.standing != Standing::done)
@@ -190,7 +190,8 @@ std::vector<SiteResult> read_results(const Board& board, const std::string& lane
                         [&](const SiteResult& known) { return known.worker.site == worker.site; }))
             continue; // measured twice, by a worker that was taken for lost
         try {
-            results.push_back({worker, read_result(board.folder(), worker.id, *attempt.done, with_binaries)});
+            results.push_back(
+                {worker, read_result(board.folder(), worker.id, *attempt.done), &*attempt.done});
         } catch (const Error& error) {
             damage.push_back(error.what());
         }

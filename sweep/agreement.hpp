@@ -14,6 +14,7 @@ namespace zyfa::sweep {
 struct SiteResult {
     WorkerInfo worker;
     Result result;
+    const DoneLine* line = nullptr; ///< of the board that it was read from
 };
 
 enum class Hold : std::uint8_t {
@@ -49,6 +50,6 @@ Winner settle(const Plan& plan, std::size_t task, const std::vector<SiteResult>&
 
 /// Reads what the sites of a lane found for a task. Damaged results are left out, one line each in `damage`.
 std::vector<SiteResult> read_results(const Board& board, const std::string& lane, std::size_t task,
-                                     bool with_binaries, std::vector<std::string>& damage);
+                                     std::vector<std::string>& damage);
 
 } // namespace zyfa::sweep

@@ -235,7 +235,7 @@ class Page {
         std::vector<Winner> winners;
         const std::string id = lane.lane.id();
         for (std::size_t task = 0; task < plan_.tasks.size(); ++task)
-            if (const auto results = read_results(board_, id, task, false, damage_); !results.empty())
+            if (const auto results = read_results(board_, id, task, damage_); !results.empty())
                 winners.push_back(settle(plan_, task, results));
         html_ += "<h2>Lane " + escape(id) + "</h2><p class=dim>" + escape(lane.lane.text()) + "</p>";
         if (winners.empty()) {

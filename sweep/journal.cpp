@@ -4,7 +4,8 @@
 // FORMAT
 //   workers/ID.journal  one JSON object per line, appended and synced; a line counts when its newline is
 //   there:
-//     {"event": "start", "id", "site", "node", "gpu", "job", "restarts", "device", "versions", "unix_time"}
+//     {"event": "start", "id", "site", "node", "gpu", "job", "restarts", "process", "device", "versions",
+//     "unix_time"}
 //     {"event": "claim", "task", "stage", "unix_time"}
 //     {"event": "done", "task", "stage", "seconds", "unix_time", "schedule", "median_ms", "fallback",
 //      "fallback_ms", "verdict", ..., "data": [offset, bytes, digest], "binaries": {key: [offset, bytes,
@@ -111,6 +112,7 @@ WorkerInfo worker_from(const Json& json) {
     json.at("gpu").get_to(worker.gpu);
     json.at("job").get_to(worker.job);
     json.at("restarts").get_to(worker.restarts);
+    json.at("process").get_to(worker.process);
     json.at("unix_time").get_to(worker.started);
     const Json& device = json.at("device");
     device.at("target").get_to(worker.lane.device.target);
@@ -173,6 +175,7 @@ Journal::Journal(const Folder& folder, const WorkerInfo& worker) : folder_(folde
                {"gpu", worker.gpu},
                {"job", worker.job},
                {"restarts", worker.restarts},
+               {"process", worker.process},
                {"device", device_json(worker.lane.device)},
                {"versions",
                 {{"zyfa", versions.zyfa},
@@ -297,8 +300,7 @@ std::optional<Event> parse_event(std::string_view line) {
     }
 }
 
-Result read_result(const Folder& folder, const std::string& worker, const DoneLine& done,
-                   bool with_binaries) {
+Result read_result(const Folder& folder, const std::string& worker, const DoneLine& done) {
     const std::string path = folder.path(file_of(worker, ".data"));
     const std::vector<std::byte> content = read_frame(folder, worker, done.result);
     Result result;
@@ -317,15 +319,21 @@ Result read_result(const Folder& folder, const std::string& worker, const DoneLi
     result.assembled = done.assembled;
     result.gated = done.gated;
     result.timed = done.timed;
-    if (!with_binaries)
-        return result;
-    for (const auto& [key, frame] : done.binaries) {
-        auto record = cache::decode_binary(read_frame(folder, worker, frame));
-        if (!record || record->key.hex() != key)
-            fail(path, "the binary " + key + " is damaged");
-        result.binaries.push_back(std::move(*record));
-    }
     return result;
+}
+
+std::optional<cache::BinaryRecord> read_binary(const Folder& folder, const std::string& worker,
+                                               const DoneLine& done, const Digest& key) {
+    const std::string name = key.hex();
+    for (const auto& [binary, frame] : done.binaries) {
+        if (binary != name)
+            continue;
+        auto record = cache::decode_binary(read_frame(folder, worker, frame));
+        if (!record || !(record->key == key))
+            fail(folder.path(file_of(worker, ".data")), "the binary " + name + " is damaged");
+        return record;
+    }
+    return std::nullopt;
 }
 
 } // namespace zyfa::sweep

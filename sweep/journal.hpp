@@ -28,6 +28,7 @@ struct WorkerInfo {
     std::string site; ///< what agreement counts: the node, or node and GPU
     std::string node, gpu, job;
     int restarts = 0;
+    std::int64_t process = 0; ///< its number on the node
     Lane lane;
     double started = 0; ///< unix time, by its own clock
 };
@@ -102,8 +103,10 @@ struct Event {
 /// One line of a journal; nullopt where it is none (a newer version's event).
 std::optional<Event> parse_event(std::string_view line);
 
-/// The result that a line refers to, with its binaries. Throws Error{io_error} where the data are damaged.
-Result read_result(const Folder& folder, const std::string& worker, const DoneLine& done,
-                   bool with_binaries = true);
+/// The result that a line refers to, without its binaries. Throws Error{io_error} where the data are damaged.
+Result read_result(const Folder& folder, const std::string& worker, const DoneLine& done);
+/// A binary that a line refers to; nullopt if it refers to none of that key. Throws Error{io_error}.
+std::optional<cache::BinaryRecord> read_binary(const Folder& folder, const std::string& worker,
+                                               const DoneLine& done, const Digest& key);
 
 } // namespace zyfa::sweep

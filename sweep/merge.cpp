@@ -46,7 +46,7 @@ class Collector {
     void add(const Lane& lane, MergedPack& pack) {
         const std::string id = lane.id();
         for (std::size_t task = 0; task < board_.plan().tasks.size(); ++task) {
-            const std::vector<SiteResult> results = read_results(board_, id, task, true, report_.damage);
+            const std::vector<SiteResult> results = read_results(board_, id, task, report_.damage);
             const bool searched = std::any_of(results.begin(), results.end(), [](const SiteResult& site) {
                 return site.result.stage == Stage::search;
             });
@@ -99,22 +99,35 @@ class Collector {
         pack.changed += winner.changed;
     }
 
-    static Digest binary_of(const Task& task, const Schedule& schedule) {
-        return tuner::binary_key(templates::template_named(task.template_name)
-                                     .instantiate(classify(task.problem), schedule))
-            .digest();
+    /// The digest of the binary that a schedule makes. Tasks share most of them, and text is costly to make.
+    const Digest& binary_of(const Task& task, const Schedule& schedule) {
+        WinnerKey class_only; // as text: the problem class and nothing else that differs
+        class_only.problem_class = classify(task.problem);
+        std::string name = class_only.canonical() + schedule.canonical();
+        auto known = digests_.find(name);
+        if (known == digests_.end()) {
+            const templates::Kernel kernel =
+                templates::template_named(task.template_name).instantiate(class_only.problem_class, schedule);
+            known = digests_.emplace(std::move(name), tuner::binary_key(kernel).digest()).first;
+        }
+        return known->second;
     }
 
+    /// Takes a binary from the first site that has it intact.
     bool add_binary(const Digest& key, const std::vector<SiteResult>& results) {
         if (binaries_.contains(key))
             return true;
-        for (const SiteResult& site : results)
-            for (const cache::BinaryRecord& record : site.result.binaries)
-                if (record.key == key) {
-                    content_.binaries.push_back(record);
+        for (const SiteResult& site : results) {
+            try {
+                if (auto record = read_binary(board_.folder(), site.worker.id, *site.line, key)) {
+                    content_.binaries.push_back(std::move(*record));
                     binaries_.insert(key);
                     return true;
                 }
+            } catch (const Error& error) {
+                report_.damage.push_back(error.what());
+            }
+        }
         return false;
     }
 
@@ -122,6 +135,7 @@ class Collector {
     MergeReport& report_;
     cache::Content content_;
     std::set<Digest> binaries_;
+    std::map<std::string, Digest> digests_; ///< by problem class and schedule
     std::uint64_t unix_time_ = 0;
 };
 

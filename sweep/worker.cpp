@@ -73,6 +73,7 @@ class Worker {
         info_.site = across_gpus ? place.node + ":" + info_.gpu : place.node;
         info_.job = place.job;
         info_.restarts = place.restarts;
+        info_.process = ::getpid();
         info_.lane.device = call::identity_of(device_);
         info_.lane.versions = versions_of(*runtime_, device_, assembler_.toolchain());
         info_.started = unix_time();
