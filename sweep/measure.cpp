@@ -47,11 +47,18 @@ tuner::TuningInputs draw(const Spec& spec, bool simulated, Problem& problem) {
     return inputs;
 }
 
-std::vector<Schedule> of_template(const std::vector<Schedule>& schedules, const std::string& name) {
+/// The sweep's candidates for a task. They name what differs from the problem's default schedule.
+std::vector<Schedule> candidates_of(const Spec& spec, const Task& task) {
+    const Schedule standard = templates::template_named(task.template_name).default_schedule(task.problem);
     std::vector<Schedule> result;
-    for (const Schedule& schedule : schedules)
-        if (schedule.template_name == name)
-            result.push_back(schedule);
+    for (const Schedule& candidate : spec.candidates) {
+        if (candidate.template_name != task.template_name)
+            continue;
+        Schedule whole = standard;
+        for (const auto& [name, value] : candidate.parameters)
+            whole.parameters[name] = value;
+        result.push_back(std::move(whole));
+    }
     return result;
 }
 
@@ -160,7 +167,7 @@ std::optional<Result> measure(Bench& bench, const Plan& plan, const Task& task, 
     if (request.stage == Stage::confirm)
         options.candidates = request.finalists;
     else if (!spec.candidates.empty())
-        options.candidates = of_template(spec.candidates, task.template_name);
+        options.candidates = candidates_of(spec, task);
 
     const std::uint64_t assembled_before = bench.assembler.assembled();
     Result result;

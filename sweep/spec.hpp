@@ -72,7 +72,9 @@ struct Spec {
     std::vector<Model> models;
     std::vector<Exclusion> exclusions;
     Tuning tuning;
-    std::vector<Schedule> candidates; ///< empty: the whole space of the problem's template
+    /// Empty: the whole space of the problem's template. Parameters that a candidate does not name are those
+    /// of the problem's default schedule.
+    std::vector<Schedule> candidates;
     Distribution distribution = Distribution::gaussian;
     std::uint64_t seed = 1;
     Agreement agreement;

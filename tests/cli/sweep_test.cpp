@@ -53,7 +53,7 @@ TEST_CASE("a sweep runs on every GPU of the machine, on captured layers where th
                                                             std::string(ZYFA_DATA_DIR) +
                                                             R"(/gqa_excerpt.safetensors"}],
         "exclude": [{"seq_q": 4096, "reason": "too long for a test"}],
-        "candidates": "bf16_fwd_d128{chiplet_map=none,key_order=from_first,nan_exact=true,persistent=true,tau=8.0}",
+        "candidates": "bf16_fwd_d128{tau=8.0}",
         "tuning": {"gate_rows": 8}, "agreement": {"across": "gpus"}, "lease_s": 5})");
     const std::string shared = folder.path("shared");
     const Json plan = json_of(run_tool("sweep plan " + spec + " --folder " + shared + " --json"));

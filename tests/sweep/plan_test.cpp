@@ -80,8 +80,8 @@ TEST_CASE("what no template computes is refused with the reason") {
     spec.models[0].dim_qk = spec.models[0].dim_v = 77;
     const Expansion expansion = expand(spec);
     CHECK(expansion.wanted.empty());
-    REQUIRE(!expansion.refused.empty());
-    CHECK(expansion.refused.back().reason.find("77") != std::string::npos);
+    CHECK(std::any_of(expansion.refused.begin(), expansion.refused.end(),
+                      [](const LeftOut& entry) { return entry.reason.find("77") != std::string::npos; }));
 }
 
 TEST_CASE("a plan is its text") {

@@ -107,32 +107,33 @@ cluster_node_start() { # NODE
     eval "cluster_slurmd_$1=$!"
 }
 
-# Step daemons of a node, found by the log that they hold open, and its tasks, which carry SLURMD_NODENAME.
+# A node's tasks, which carry SLURMD_NODENAME, behind the step daemons that started them.
 cluster_node_processes() { # NODE
-    python3 - "$1" "$SLURM_CONF" "$cluster_dir/log/slurmd-$1.log" <<'EOF'
-import glob, os, sys
-node, conf, log = sys.argv[1:]
-def holds_log(process):
-    return any(os.readlink(fd) == log for fd in glob.glob(process + "/fd/*"))
+    python3 - "$1" "$SLURM_CONF" <<'EOF'
+import glob, sys
+wanted = {"SLURMD_NODENAME=" + sys.argv[1], "SLURM_CONF=" + sys.argv[2]}
+tasks, daemons = [], set()
+def read(pid, name):
+    with open(f"/proc/{pid}/{name}", "rb") as f:
+        return f.read().decode(errors="replace")
 for process in glob.glob("/proc/[0-9]*"):
     try:
-        with open(process + "/environ", "rb") as f:
-            environment = f.read().decode(errors="replace").split("\0")
-        if "SLURM_CONF=" + conf not in environment:
-            continue
-        with open(process + "/comm") as f:
-            daemon = f.read().startswith("slurmstepd")
-        if "SLURMD_NODENAME=" + node in environment or (daemon and holds_log(process)):
-            print(process[6:])
+        pid = process[6:]
+        if wanted <= set(read(pid, "environ").split("\0")):
+            tasks.append(pid)
+            parent = read(pid, "stat").rsplit(")", 1)[1].split()[1]
+            if read(parent, "comm").startswith("slurmstepd"):
+                daemons.add(parent)
     except OSError:
         pass # ended, or not ours
+print(*daemons, *tasks, sep="\n")
 EOF
 }
 
 cluster_node_kill() { # NODE
     local daemon=cluster_slurmd_$1 pids
     kill -9 "${!daemon:?}" 2>/dev/null || true
-    mapfile -t pids < <(cluster_node_processes "$1")
+    mapfile -t pids < <(cluster_node_processes "$1" | sed '/^$/d')
     [ ${#pids[@]} -eq 0 ] || kill -9 "${pids[@]}" 2>/dev/null || true
 }
 
@@ -157,13 +158,13 @@ cluster_start() { # DIR GPUS
 }
 
 cluster_stop() {
-    local pids
+    local pids node
     [ -n "$cluster_dir" ] || return 0
-    scancel --user="$(id -un)" >/dev/null 2>&1 || true
-    [ ${#cluster_pids[@]} -eq 0 ] || kill "${cluster_pids[@]}" 2>/dev/null || true
-    for node in n1 n2; do
-        mapfile -t pids < <(cluster_node_processes "$node")
+    for node in n1 n2; do # tasks and step daemons first: a slurmd waits for its steps
+        mapfile -t pids < <(cluster_node_processes "$node" | sed '/^$/d')
         [ ${#pids[@]} -eq 0 ] || kill -9 "${pids[@]}" 2>/dev/null || true
     done
-    wait 2>/dev/null || true
+    # Nothing of the cluster is kept.
+    [ ${#cluster_pids[@]} -eq 0 ] || kill -9 "${cluster_pids[@]}" 2>/dev/null || true
+    [ ${#cluster_pids[@]} -eq 0 ] || wait "${cluster_pids[@]}" 2>/dev/null || true
 }

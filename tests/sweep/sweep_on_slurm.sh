@@ -78,9 +78,8 @@ import json
 sweep = json.load(open("sweep.json"))
 sweep["models"][0].update(tensor_parallel=[1], dtypes=["bf16"], contexts=[256, [256, 512], 512],
                           masks=["causal", "none"], lse=[True, False])
-point = "bf16_fwd_d128{chiplet_map=%s,key_order=%s,nan_exact=true,persistent=true,tau=%s}"
-sweep["candidates"] = [point % p for p in (("none", "from_first", "8.0"), ("runs", "from_diagonal", "0.5"),
-                                           ("head_first", "from_first", "2.0"))]
+sweep["candidates"] = ["bf16_fwd_d128{chiplet_map=none,tau=8.0}", "bf16_fwd_d128{key_order=from_diagonal}",
+                       "bf16_fwd_d128{chiplet_map=head_first,tau=2.0}"]
 sweep["tuning"].update(gate_rows=8, budget_s=60)
 sweep["lease_s"] = 2
 json.dump(sweep, open("sweep.json", "w"))
