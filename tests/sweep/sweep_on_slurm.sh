@@ -36,7 +36,7 @@ chmod 711 "$work"
 mkdir bin
 ln -s "$tool" bin/zyfa
 export PATH=$work/bin:$PATH
-for variable in $(compgen -e ZYFA_) $(compgen -e SLURM_) $(compgen -e SBATCH_); do unset "$variable"; done
+for variable in $(compgen -e | grep -E "^(ZYFA|SLURM|SBATCH)_" || true); do unset "$variable"; done
 export ZYFA_DEVICE=sim ZYFA_CACHE_DIR=$work/tuning-cache AMD_COMGR_CACHE=0
 
 # A block of the walk-through, for this cluster's size and folder.
