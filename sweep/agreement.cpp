@@ -196,8 +196,9 @@ std::vector<SiteResult> read_results(const Board& board, const std::string& lane
             damage.push_back(error.what());
         }
     }
-    std::stable_sort(results.begin(), results.end(), [](const SiteResult& a, const SiteResult& b) {
-        return a.result.stage < b.result.stage;
+    std::sort(results.begin(), results.end(), [](const SiteResult& a, const SiteResult& b) {
+        return a.result.stage != b.result.stage ? a.result.stage < b.result.stage
+                                                : a.worker.site < b.worker.site;
     });
     return results;
 }

@@ -214,8 +214,9 @@ std::vector<Schedule> finalists_of(const Result& search, std::size_t count) {
     for (const Measurement& measurement : search.measurements)
         if (measurement.status == CandidateStatus::measured)
             passed.push_back(&measurement);
-    std::stable_sort(passed.begin(), passed.end(),
-                     [](const Measurement* a, const Measurement* b) { return a->median_ms < b->median_ms; });
+    std::sort(passed.begin(), passed.end(), [](const Measurement* a, const Measurement* b) {
+        return a->median_ms != b->median_ms ? a->median_ms < b->median_ms : a < b; // both of one list
+    });
     std::vector<Schedule> schedules{search.evidence.fallback.schedule};
     const auto add_once = [&schedules](const Schedule& schedule) {
         if (std::find(schedules.begin(), schedules.end(), schedule) == schedules.end())

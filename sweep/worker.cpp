@@ -148,8 +148,9 @@ class Worker {
             }
             wait = wait || need.may_come;
         }
-        std::stable_sort(open.begin(), open.end(),
-                         [](const Open& a, const Open& b) { return a.cost > b.cost; });
+        std::sort(open.begin(), open.end(), [](const Open& a, const Open& b) {
+            return a.cost != b.cost ? a.cost > b.cost : a.task < b.task;
+        });
         return open;
     }
 
