@@ -4,7 +4,6 @@
 #include <array>
 #include <cctype>
 #include <sstream>
-#include <utility>
 
 namespace zyfa::mutants {
 
@@ -61,21 +60,27 @@ std::string with_line(const std::string& assembly, std::size_t wanted, const std
 std::vector<Mutation> mutations_of(const std::string& assembly) {
     std::vector<Mutation> all;
     std::istringstream lines(assembly);
-    std::string function, text, before, of_nop;
-    std::size_t awaiting = 0; ///< mutations of the s_nop that came last; of_nop: what is before it
+    std::string function, text;
+    std::array<std::string, 2> before, of_nop; ///< the last two instructions; those before the last s_nop
+    std::size_t awaiting = 0;                  ///< mutations of that s_nop
     for (std::size_t line = 0; std::getline(lines, text); ++line) {
         const std::string instruction = instruction_of(text);
         if (instruction.size() > 1 && instruction.back() == ':' && instruction[0] != '.')
             function = instruction.substr(0, instruction.size() - 1);
         if (!instruction.empty()) {
-            for (const char* const kind :
-                 {"v_writelane", "global_load", "flat_load", "s_load", "scratch_load"})
-                if (instruction.starts_with(kind) && of_nop.starts_with(kind))
-                    for (std::size_t n = all.size() - awaiting; n < all.size(); ++n)
-                        all[n].without_rule = true;
+            bool without_rule =
+                of_nop[0].starts_with("v_pk_") ||
+                (instruction.starts_with("v_writelane") &&
+                 (of_nop[0].starts_with("v_writelane") || of_nop[1].starts_with("v_writelane")));
+            for (const char* const kind : {"global_load", "flat_load", "s_load", "scratch_load"})
+                without_rule |= instruction.starts_with(kind) && of_nop[0].starts_with(kind);
+            for (std::size_t n = all.size() - awaiting; n < all.size(); ++n)
+                all[n].without_rule = without_rule;
             awaiting = 0;
         }
-        const std::string behind = std::exchange(before, instruction.empty() ? before : instruction);
+        const std::array<std::string, 2> behind = before;
+        if (!instruction.empty())
+            before = {instruction, behind[0]};
         Mutation mutation{.line = line, .function = function, .original = instruction, .replacement = {}};
         if (instruction.starts_with("s_waitcnt ")) {
             wait_mutations(all, mutation);
