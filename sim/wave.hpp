@@ -122,7 +122,7 @@ struct Workgroup {
 
 /// What a memory instruction does to the allocation that it names.
 inline std::uint8_t memory_use(const Instruction& i) noexcept {
-    return (i.flags & flag::atomic) != 0 ? MemoryView::reads | MemoryView::writes
+    return (i.flags & flag::atomic) != 0  ? MemoryView::reads | MemoryView::writes
            : (i.flags & flag::store) != 0 ? MemoryView::writes
                                           : MemoryView::reads;
 }

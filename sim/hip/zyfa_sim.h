@@ -68,7 +68,8 @@ int zyfaSimLastLaunch(int device, zyfaSimLaunch* launch);
 /* What the device's sensors would show while the last kernel was launched again and again: the shader clock
  * that the clock model settles at, and the share of the current limit that the load would take at the maximum
  * clock (0 where no workgroup was on the cycle model; the clock is then the maximum). `repeated`: 1 if
- * the last launch changed nothing, code, arguments and data being those of an earlier one, and so did not run. */
+ * the last launch changed nothing, code, arguments and data being those of an earlier one, and so did not
+ * run. */
 typedef struct zyfaSimTelemetry {
     double shader_clock_ghz, maximum_clock_ghz;
     double current_load;
@@ -83,17 +84,17 @@ int zyfaSimReadTelemetry(int device, zyfaSimTelemetry* telemetry);
  * timed. Valid until the thread's next call. */
 const char* zyfaSimLastTiming(int device, int instructions);
 
-/* The grid model's figures of the last kernel as JSON: cycles, compute_cycles, workgroups, lines, l2_hit_share,
- * infinity_cache_hits, hbm_bytes, memory_wait_cycles; null without the option grid. Valid until the thread's
- * next call. */
+/* The grid model's figures of the last kernel as JSON: cycles, compute_cycles, workgroups, lines,
+ * l2_hit_share, infinity_cache_hits, hbm_bytes, memory_wait_cycles; null without the option grid. Valid until
+ * the thread's next call. */
 const char* zyfaSimLastGrid(int device);
 
 /* Trace of the last kernel's first timed workgroup in the JSON form that Perfetto reads; needs the option
  * events. Null if none was timed. Valid until the thread's next call. */
 const char* zyfaSimLastTrace(int device);
 
-/* SVG of the same workgroup's SIMD 0: its waves, matrix and vector pipe and LDS from cycle `begin` on (below 0:
- * from the barrier in the middle of the run); needs the option events. As above. */
+/* SVG of the same workgroup's SIMD 0: its waves, matrix and vector pipe and LDS from cycle `begin` on (below
+ * 0: from the barrier in the middle of the run); needs the option events. As above. */
 const char* zyfaSimLastPicture(int device, long long begin, unsigned long long cycles);
 
 /* Its code as text: executions, cycles waited and why, disassembly. As above. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A disk that loses power: a file system under SQLite (sqlite.org/vfs.html) that fails for good at its n-th
 // operation, and then says what a disk might hold. What was written and not synced is there, is not there, or
-// is there in part, sector by sector, in any combination. Or it refuses some operations (no space, no quota, a
-// sector that cannot be written) and goes on.
+// is there in part, sector by sector, in any combination. Or it refuses some operations (no space, no quota,
+// a sector that cannot be written) and goes on.
 #pragma once
 
 #include <sqlite3.h>
