@@ -106,7 +106,7 @@ TEST_CASE("bit flips over the whole file: harmless, a miss, or counted damage; n
     const std::vector<char> store = good_store();
     std::mt19937 engine(4);
     int harmless = 0, missed = 0, counted = 0;
-    constexpr int flips = 300;
+    const int flips = repetitions(300, 2000);
     for (int i = 0; i < flips; ++i) {
         const Folder folder;
         std::vector<char> bad = store;
