@@ -400,12 +400,22 @@ void Selector::use_tuned(Job& job) {
         tuning.budget_s = options_.tune_budget_s;
     if (!tuning.hint)
         tuning.hint = job.former;
+    const std::string folder = user_cache_dir(options_);
+    if (tuning.journal.empty() && folder != ":memory:")
+        tuning.journal = folder + "/tuning/" + job.digest.hex() + ".journal";
     Recorder recorder(job.digest, job.request.sink);
     tuner::Outcome outcome;
-    {
+    try {
         const std::lock_guard alone(tuning_lock(job.device.ordinal));
         outcome = tuner::tune(services_.runtime(), job.device.ordinal, services_.assembler(),
                               *job.selection.form, job.problem, job.request.inputs, tuning, recorder);
+    } catch (const Error& error) {
+        // A call does not fail because somebody else tunes on its device; who asked for a tuning is told.
+        if (error.argument() != "lock" || job.request.tuning || job.request.retune)
+            throw;
+        ++counters_.unpublished;
+        return use_default(job, std::string(error.what()) + "; the default schedule from memory, not stored",
+                           Store::no);
     }
     counters_.assembled += outcome.assembled;
     counters_.gated += outcome.gated;

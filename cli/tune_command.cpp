@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // zyfa tune: tunes one problem on given or drawn input, stores the winner with its evidence, shows the
 // candidates.
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,9 +12,11 @@
 #include <nlohmann/json.hpp>
 
 #include "attention/context_impl.hpp"
+#include "attention/services.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/inputs.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/measurement_table.hpp"
 #include "cli/problem_flags.hpp"
 #include "cli/schedule_flags.hpp"
@@ -23,15 +27,27 @@ namespace {
 
 struct TuneFlags {
     ProblemFlags problem;
-    double budget_s = 60, tie = 0.01;
+    std::optional<double> budget_s;
+    double tie = 0.01;
+    std::string policy, search;
     std::uint32_t repeats = 3, rows = 48;
-    bool keep = false;
+    std::size_t finalists = 3;
+    bool keep = false, fresh = false;
     std::vector<std::string> candidates;
 };
 
 class Collect : public tuner::MeasurementSink {
   public:
-    void measured(const Measurement& measurement) override { measurements.push_back(measurement); }
+    /// A candidate's last measurement counts: a finalist's is that of the final.
+    void measured(const Measurement& measurement) override {
+        for (Measurement& known : measurements) {
+            if (known.schedule == measurement.schedule) {
+                known = measurement;
+                return;
+            }
+        }
+        measurements.push_back(measurement);
+    }
     std::vector<Measurement> measurements;
 };
 
@@ -49,7 +65,14 @@ ExitCode tune(const CommonOptions& common, const TuneFlags& flags) {
                       .k = std::move(inputs.k),
                       .v = std::move(inputs.v),
                       .profile = inputs.profile};
-    tuning.budget_s = flags.budget_s;
+    // Blocks of a second take their time: a budget would only cut the verdict short.
+    const bool long_blocks = !flags.policy.empty() && flags.policy != "model" && flags.policy != "race";
+    tuning.budget_s = flags.budget_s.value_or(long_blocks ? 0 : 60);
+    tuning.policy = flags.policy;
+    tuning.search = flags.search;
+    tuning.race.finalists = flags.finalists;
+    const Interrupt interrupt;
+    tuning.cancelled = [] { return Interrupt::seen(); };
     tuning.gate_rows = flags.rows;
     tuning.repeats = flags.repeats;
     tuning.tie = flags.tie;
@@ -63,9 +86,16 @@ ExitCode tune(const CommonOptions& common, const TuneFlags& flags) {
         }
     }
     request.sink = &sink;
+    if (flags.fresh) {
+        std::error_code ignored;
+        std::filesystem::remove_all(std::filesystem::path(call::user_cache_dir(options)) / "tuning", ignored);
+    }
     request.retune = !flags.keep;
     const Explanation explanation = context.impl().prepare(inputs.problem, device_ordinal(common), request);
     progress.finish();
+    if (Interrupt::seen()) {
+        note("stopped: what was measured is kept; the same command goes on from there");
+    }
 
     const Counters counters = context.counters();
     if (common.json) {
@@ -121,12 +151,30 @@ void add_tune(CLI::App& app, Invocation& invocation) {
     const std::shared_ptr<TuneFlags> flags = std::make_shared<TuneFlags>();
     add_common_flags(*command, invocation.common);
     add_problem_flags(*command, flags->problem, InputFlags::with);
-    command->add_option("--budget", flags->budget_s, "Wall-clock seconds; 0: no limit")
+    command
+        ->add_option("--budget", flags->budget_s,
+                     "Wall-clock seconds; 0: no limit (default: 60, none for blocks of a second)")
         ->check(CLI::NonNegativeNumber.description(""))
-        ->capture_default_str()
         ->type_name("S")
         ->group("Tuning");
-    command->add_option("--repeats", flags->repeats, "Timed blocks per candidate")
+    command
+        ->add_option(
+            "--policy", flags->policy,
+            "model, race, sustained, paper-fixed, paper-adaptive, kernel-only (default: model on the "
+            "simulator, race on a GPU)")
+        ->type_name("NAME")
+        ->group("Tuning");
+    command->add_option("--search", flags->search, "exhaustive, coordinate, halving (default: exhaustive)")
+        ->type_name("NAME")
+        ->group("Tuning");
+    command->add_option("--finalists", flags->finalists, "Candidates that meet the default in the final")
+        ->check(CLI::Range(1u, 20u).description(""))
+        ->capture_default_str()
+        ->type_name("N")
+        ->group("Tuning");
+    command->add_flag("--fresh", flags->fresh, "Measure all again, whatever an interrupted tuning has left")
+        ->group("Tuning");
+    command->add_option("--repeats", flags->repeats, "ABBA rounds of each finalist in a race")
         ->check(CLI::Range(1u, 1000u).description(""))
         ->capture_default_str()
         ->type_name("N")

@@ -71,6 +71,23 @@ void measurement_fields(Archive& archive, Value& m) {
     archive.number("max_abs", m.max_abs);
     archive.number("lse_max_abs", m.lse_max_abs);
     archive.field("gate_rows", m.gate_rows);
+    // Since 0.1's first evidence; absent in older rows.
+    archive.later("throttle", m.throttle);
+    archive.later("tflops", m.tflops);
+    archive.later("tflop_per_joule", m.tflop_per_joule);
+    archive.later("gain", m.gain);
+    archive.later("gain_low", m.gain_low);
+    archive.later("gain_high", m.gain_high);
+    archive.later("block_ms", m.block_ms);
+}
+
+template <class Archive, class Value>
+void later_fields(Archive& archive, Value& e) {
+    archive.later("telemetry", e.telemetry);
+    archive.later("settled_ms", e.settled_ms);
+    archive.later("period_ms", e.period_ms);
+    archive.later("block_ms", e.block_ms);
+    archive.later("device_ms", e.device_ms);
 }
 
 struct Writer {
@@ -78,6 +95,12 @@ struct Writer {
     template <class Value>
     void field(const char* name, const Value& value) {
         json[name] = value;
+    }
+    /// A field that is left out where it has nothing to say. Finite numbers only.
+    template <class Value>
+    void later(const char* name, const Value& value) {
+        if (!(value == Value{}))
+            json[name] = value;
     }
     void number(const char* name, double value) { json[name] = write_number(value); }
     void status(const char* name, CandidateStatus value) { json[name] = to_string(value); }
@@ -91,6 +114,11 @@ struct Reader {
     template <class Value>
     void field(const char* name, Value& value) {
         json.at(name).get_to(value);
+    }
+    template <class Value>
+    void later(const char* name, Value& value) {
+        if (const auto found = json.find(name); found != json.end())
+            found->get_to(value);
     }
     void number(const char* name, double& value) { value = read_number(json.at(name)); }
     void status(const char* name, CandidateStatus& value) {
@@ -171,6 +199,14 @@ std::string Evidence::to_json() const {
     json["data_profile"] = data_profile;
     json["versions"] = versions_json;
     json["unix_time"] = unix_time;
+    Writer writer{std::move(json)};
+    later_fields(writer, *this);
+    if (!series.empty()) {
+        Json& points = writer.json["series"] = Json::array();
+        for (const SeriesPoint& point : series)
+            points.push_back({point.at_ms, point.ms, point.finalist});
+    }
+    json = std::move(writer.json);
     return dump(json);
 }
 
@@ -183,6 +219,11 @@ Evidence Evidence::from_json(const std::string& text) {
         json.at("data_profile").get_to(evidence.data_profile);
         json.at("versions").get_to(evidence.versions_json);
         json.at("unix_time").get_to(evidence.unix_time);
+        Reader reader{json};
+        later_fields(reader, evidence);
+        if (const auto points = json.find("series"); points != json.end())
+            for (const Json& point : *points)
+                evidence.series.push_back({point.at(0), point.at(1), point.at(2)});
         return evidence;
     });
 }

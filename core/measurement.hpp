@@ -35,7 +35,11 @@ struct Measurement {
     std::uint32_t blocks = 0, launches = 0;
     std::string policy; ///< "model", "race", "sustained", ...
     bool simulated = false;
-    double clock_ghz = 0, power_w = 0, temperature_c = 0; ///< 0: not known
+    double clock_ghz = 0, power_w = 0, temperature_c = 0; ///< 0: not known; clock of the slowest chiplet
+    std::uint64_t throttle = 0;                           ///< throttle status bits seen while timing
+    double tflops = 0, tflop_per_joule = 0;               ///< of the timed problem; 0: not known
+    double gain = 0, gain_low = 0, gain_high = 0; ///< default time / time - 1, and its interval; all 0: none
+    std::vector<double> block_ms;                 ///< means of the blocks, in order of time
     // Accuracy on the gate's rows
     double relative_rms = 0, emulation_relative_rms = 0, max_abs = 0, lse_max_abs = 0;
     std::uint32_t gate_rows = 0;
@@ -44,6 +48,12 @@ struct Measurement {
 std::string to_json(const Measurement& measurement);
 Measurement measurement_from_json(const std::string& text); ///< throws Error{invalid_argument}
 
+/// A moment of the launches that a verdict rests on.
+struct SeriesPoint {
+    double at_ms = 0, ms = 0;   ///< device time since the first of them; time per launch
+    std::uint32_t finalist = 0; ///< 0: the default
+};
+
 /// Everything a winner carries.
 struct Evidence {
     Measurement winner, fallback; ///< `fallback` is the default schedule's measurement
@@ -51,6 +61,11 @@ struct Evidence {
     std::string data_profile;     ///< "gaussian", "captured:NAME", ...
     std::string versions_json;    ///< HIP, driver, comgr, zyfa
     std::uint64_t unix_time = 0;
+    std::string telemetry; ///< where clock, power and temperature come from, or why they are not known
+    /// Policy "sustained": warm-in until settled (< 0: never), period of the slow swing (0: none), block
+    /// length, and device time of it all.
+    double settled_ms = 0, period_ms = 0, block_ms = 0, device_ms = 0;
+    std::vector<SeriesPoint> series; ///< thinned to a few hundred points
 
     std::string to_json() const;
     static Evidence from_json(const std::string& text); ///< throws Error{invalid_argument}

@@ -4,14 +4,21 @@
 
 #include <algorithm>
 #include <ctime>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
+#include "core/digest.hpp"
 #include "runtime/versions.hpp"
+#include "tuner/device_lock.hpp"
+#include "tuner/finals.hpp"
 #include "tuner/inputs.hpp"
+#include "tuner/journal.hpp"
+#include "tuner/launch_device.hpp"
 #include "tuner/representative.hpp"
 #include "tuner/search.hpp"
 #include "tuner/stopwatch.hpp"
+#include "tuner/strategy.hpp"
 #include "tuner/test_bed.hpp"
 #include "tuner/timing.hpp"
 #include "zyfa/error.hpp"
@@ -20,30 +27,37 @@ namespace zyfa::tuner {
 
 namespace {
 
-/// A candidate that was launched and passed the gate.
+/// A candidate that was launched and passed the gate, in this process or an earlier one.
 struct Passed {
     std::size_t measurement; ///< index in Outcome::measurements
-    Binary* binary;
-    BoundLaunch launch;
+    Binary* binary = nullptr;
+    std::optional<BoundLaunch> launch; ///< made when it is needed
 };
 
 /// Times blocks of the candidates that passed.
 class PassedTimer : public BlockTimer {
   public:
+    using Launch = std::function<void(std::size_t candidate, void* stream)>;
     PassedTimer(const std::shared_ptr<runtime::Runtime>& runtime, int device, const runtime::Stream& stream,
-                std::vector<Passed>& passed)
-        : runtime_(runtime), device_(device), stream_(stream), passed_(passed) {}
+                Launch launch)
+        : runtime_(runtime), device_(device), stream_(stream), launch_(std::move(launch)) {}
     double block_ms(std::size_t candidate, std::uint32_t launches) override {
         return event_ms(runtime_, device_, stream_, launches,
-                        [&](void* stream) { passed_[candidate].launch(stream); });
+                        [&](void* stream) { launch_(candidate, stream); });
     }
 
   private:
     const std::shared_ptr<runtime::Runtime>& runtime_;
     int device_;
     const runtime::Stream& stream_;
-    std::vector<Passed>& passed_;
+    Launch launch_;
 };
+
+Protocol protocol_of(const Options& options, const runtime::Runtime& runtime) {
+    if (options.policy.empty())
+        return runtime.simulated() ? Protocol::model : Protocol::race;
+    return protocol_named(options.policy);
+}
 
 class Tuning {
   public:
@@ -51,51 +65,125 @@ class Tuning {
            const templates::Template& form, const Problem& problem, const TuningInputs& inputs,
            const Options& options, MeasurementSink& sink)
         : runtime_(runtime), device_(device), form_(form), problem_(problem), options_(options), sink_(sink),
-          model_(options.policy.empty() ? runtime->simulated() : options.policy == "model"),
+          protocol_(protocol_of(options, *runtime)), model_(protocol_ == Protocol::model),
+          strategy_(options.search.empty() ? Strategy::exhaustive : strategy_named(options.search)),
           cut_(representative(problem, runtime->simulated(), options.budget_s)), guard_(*runtime, device),
           inputs_(inputs.q.empty() ? drawn_inputs(cut_.problem) : inputs),
           binaries_(runtime, device, assembler, form, classify(problem)),
           bed_(runtime, device, form, cut_.problem, inputs_, options.gate_rows) {
-        if (!model_ && !options.policy.empty() && options.policy != "race")
-            throw Error(ErrorCode::invalid_argument, "policy",
-                        "the timing policy is \"" + options.policy + "\"; accepted: \"model\", \"race\"");
         outcome_.gate_ms += watch_.ms();
         for (const runtime::DeviceInfo& info : runtime->devices())
             if (info.ordinal == device)
-                clock_ghz_ = static_cast<double>(info.clock_khz) * 1e-6;
+                info_ = info;
+        telemetry_ = open_telemetry(runtime, info_, no_telemetry_);
     }
 
     Outcome run() {
+        lock_device();
+        open_journal();
         points_ = search_points(form_, problem_, options_.candidates, options_.hint);
-        double slowest = 0; // of the candidates so far: whether the next one still fits into the budget
-        std::size_t done = 0;
-        for (; done < points_.size() && (done == 0 || go_on(slowest)); ++done) {
-            report(points_[done].schedule.canonical(), done);
-            const Stopwatch candidate;
-            try_candidate(points_[done]);
-            slowest = std::max(slowest, candidate.seconds());
-            if (lost_)
-                throw Error(ErrorCode::device_error, "",
-                            "the device does not answer after " + points_[done].schedule.canonical() + ": " +
-                                outcome_.measurements.back().message);
-        }
-        for (std::size_t i = done; i < points_.size(); ++i)
-            skip(points_[i]);
+        outcome_.measurements.reserve(points_.size());
+        measured_.assign(points_.size(), none);
+        const Trace trace = search(
+            strategy_, points_, [this](std::size_t point, double effort) { return evaluate(point, effort); });
+        for (std::size_t i = 0; i < points_.size(); ++i)
+            if (measured_[i] == none)
+                leave_out(points_[i], trace);
         report("choosing", points_.size());
         finish();
         return std::move(outcome_);
     }
 
   private:
+    static constexpr std::size_t none = ~std::size_t{0};
+
+    /// Computed times are not disturbed by others; everything else has the device to itself.
+    void lock_device() {
+        if (runtime_->simulated() && model_)
+            return;
+        lock_ = DeviceLock(
+            info_.pci, [this] { report("waiting for the process that tunes on this device", 0); },
+            [this] { return go_on(); });
+        if (!lock_.held())
+            throw Error(ErrorCode::device_error, "lock",
+                        "another process tunes on device " + std::to_string(device_) + " (" +
+                            device_lock_path(info_.pci) + ")");
+    }
+
+    void open_journal() {
+        if (options_.journal.empty())
+            return;
+        DigestBuilder data;
+        data.add(inputs_.q).add(inputs_.k).add(inputs_.v);
+        const nlohmann::json subject{{"problem", to_string(cut_.problem)},
+                                     {"template", form_.name()},
+                                     {"device", info_.name + " " + info_.pci},
+                                     {"policy", to_string(protocol_)},
+                                     {"rows", options_.gate_rows},
+                                     {"data", data.finish().hex()},
+                                     {"versions", versions()}};
+        try {
+            journal_.emplace(options_.journal, subject.dump());
+        } catch (const Error& error) { // a tuning that cannot be resumed is better than none
+            report(error.what(), 0);
+        }
+    }
+
+    std::string versions() const {
+        const runtime::Versions now = runtime::versions(*runtime_, device_);
+        return nlohmann::json{
+            {"zyfa", ZYFA_VERSION}, {"hip", now.hip}, {"driver", now.driver}, {"firmware", now.firmware}}
+            .dump();
+    }
+
     bool go_on(double next_s = 0) const {
         if (options_.cancelled && options_.cancelled())
             return false;
         return options_.budget_s <= 0 || watch_.seconds() + next_s < options_.budget_s;
     }
 
-    void report(const std::string& what, std::size_t done) const {
-        if (options_.progress)
-            options_.progress(what, done, points_.size());
+    /// "SCHEDULE; leader SCHEDULE 1.23 ms; 12 s left".
+    void report(std::string what, std::size_t done) const {
+        if (!options_.progress)
+            return;
+        if (best_ != none)
+            what += "; leader " + outcome_.measurements[best_].schedule.canonical() + " " +
+                    std::to_string(outcome_.measurements[best_].median_ms) + " ms";
+        if (options_.budget_s > 0)
+            what += "; " +
+                    std::to_string(static_cast<int>(std::max(0.0, options_.budget_s - watch_.seconds()))) +
+                    " s left";
+        options_.progress(what, done, points_.size());
+    }
+
+    std::optional<double> evaluate(std::size_t point, double effort) {
+        if (measured_[point] == none) {
+            if (point != 0 && !go_on(slowest_s_))
+                return std::nullopt;
+            report(points_[point].schedule.canonical(), outcome_.measurements.size());
+            const Stopwatch candidate;
+            measured_[point] = outcome_.measurements.size();
+            try_candidate(points_[point], effort);
+            slowest_s_ = std::max(slowest_s_, candidate.seconds());
+            if (lost_)
+                throw Error(ErrorCode::device_error, "",
+                            "the device does not answer after " + points_[point].schedule.canonical() + ": " +
+                                outcome_.measurements.back().message);
+        } else if (!model_ && outcome_.measurements[measured_[point]].status == CandidateStatus::measured) {
+            if (!go_on())
+                return std::nullopt;
+            Measurement& again = outcome_.measurements[measured_[point]];
+            for (Passed& passed : passed_)
+                if (passed.measurement == measured_[point])
+                    screen(passed, again, again.median_ms, effort);
+        }
+        const std::size_t index = measured_[point];
+        const Measurement& measurement = outcome_.measurements[index];
+        if (measurement.status != CandidateStatus::measured)
+            return std::numeric_limits<double>::infinity();
+        if (best_ == none || measurement.median_ms < outcome_.measurements[best_].median_ms)
+            best_ = index;
+        return measurement.median_ms;
     }
 
     Measurement blank(const SearchPoint& point) const {
@@ -106,22 +194,48 @@ class Tuning {
         return measurement;
     }
 
-    void skip(const SearchPoint& point) {
+    void leave_out(const SearchPoint& point, const Trace& trace) {
         Measurement measurement = blank(point);
-        measurement.status = CandidateStatus::skipped;
-        measurement.message =
-            options_.cancelled && options_.cancelled() ? "cancelled" : "the budget was spent";
-        outcome_.measurements.push_back(std::move(measurement));
-    }
-
-    void try_candidate(const SearchPoint& point) {
-        Measurement measurement = blank(point);
-        std::optional<Passed> passed;
         if (point.rejection) {
             measurement.status = CandidateStatus::rejected_constraint;
             measurement.message = *point.rejection;
+            sink_.measured(measurement);
+        } else {
+            measurement.status = CandidateStatus::skipped;
+            const bool cancelled = options_.cancelled && options_.cancelled();
+            const bool ended = trace.points > 0 && go_on(slowest_s_);
+            measurement.message = cancelled ? "cancelled"
+                                  : ended
+                                      ? std::string("passed by in the ") + to_string(strategy_) + " search"
+                                      : "the budget was spent";
+            unfinished_ = unfinished_ || !ended;
+        }
+        outcome_.measurements.push_back(std::move(measurement));
+    }
+
+    void try_candidate(const SearchPoint& point, double effort) {
+        Measurement measurement = blank(point);
+        std::optional<Passed> passed;
+        if (journal_ && journal_->lost(point.schedule) >= 2) {
+            measurement.status = CandidateStatus::crashed;
+            measurement.message = "two processes ended while they ran it";
         } else if (Binary* binary = binaries_.get(point.schedule, measurement)) {
-            passed = gate_and_time(point.schedule, *binary, measurement);
+            // The default runs again in any case: the bits of the others are compared with its.
+            const auto known = journal_ && !outcome_.measurements.empty()
+                                   ? journal_->find(point.schedule, measurement.binary_digest)
+                                   : std::nullopt;
+            if (known) {
+                measurement = *known;
+                ++outcome_.resumed;
+                if (measurement.status == CandidateStatus::measured)
+                    passed = Passed{outcome_.measurements.size(), binary, std::nullopt};
+            } else {
+                if (journal_)
+                    journal_->begin(point.schedule);
+                passed = gate_and_time(point.schedule, *binary, measurement, effort);
+                if (journal_)
+                    journal_->end(measurement);
+            }
         }
         sink_.measured(measurement);
         outcome_.measurements.push_back(std::move(measurement));
@@ -129,33 +243,61 @@ class Tuning {
             passed_.push_back(std::move(*passed));
     }
 
-    std::optional<Passed> gate_and_time(const Schedule& schedule, Binary& binary, Measurement& measurement) {
-        BoundLaunch launch = bed_.bind(binary, schedule);
+    std::optional<Passed> gate_and_time(const Schedule& schedule, Binary& binary, Measurement& measurement,
+                                        double effort) {
+        Passed passed{outcome_.measurements.size(), &binary, bed_.bind(binary, schedule)};
         double ms = 0;
         {
             const StopwatchScope timed(outcome_.gate_ms);
-            ms = bed_.gate(schedule, launch, measurement);
+            ms = bed_.gate(schedule, *passed.launch, measurement);
             ++outcome_.gated;
         }
         if (measurement.status == CandidateStatus::crashed)
             lost_ = !bed_.device_alive();
         if (measurement.status != CandidateStatus::measured)
             return std::nullopt;
+        // The gate's launches were the warm-up; the block's length comes from the second of them.
+        screen(passed, measurement, ms, effort);
+        ++outcome_.timed;
+        measurement.message = cut_.note;
+        return passed;
+    }
+
+    /// One block; halving's last one is as long as the final's.
+    void screen(Passed& passed, Measurement& measurement, double ms, double effort) {
         const StopwatchScope timed(outcome_.tune_ms);
         std::uint32_t launches = 1;
         if (!model_) {
-            // The gate's launches were the warm-up; the block's length comes from the second of them.
-            launches = launches_for(options_.race.screen_ms, ms, options_.race.most_launches);
-            ms = event_ms(runtime_, device_, bed_.stream(), launches, [&](void* stream) { launch(stream); });
+            const double block_ms = strategy_ == Strategy::halving
+                                        ? std::max(options_.race.screen_ms, options_.race.block_ms * effort)
+                                        : options_.race.screen_ms;
+            const bool long_final = runtime_->simulated() && protocol_ != Protocol::race;
+            launches = long_final ? 1 : launches_for(block_ms, ms, options_.race.most_launches);
+            ms = event_ms(runtime_, device_, bed_.stream(), launches,
+                          [&](void* stream) { launch_of(passed, stream); });
         }
-        ++outcome_.timed;
         measurement.median_ms = measurement.min_ms = measurement.max_ms = ms;
         measurement.blocks = 1;
         measurement.launches = launches;
-        measurement.clock_ghz =
-            runtime_->simulated() ? clock_ghz_ : 0; // a GPU's own is not known without telemetry
-        measurement.message = cut_.note;
-        return Passed{outcome_.measurements.size(), &binary, std::move(launch)};
+        measurement.tflops = ms > 0 ? flops() / ms * 1e-9 : 0;
+        const ClockReading reading = telemetry_ ? telemetry_->read() : ClockReading{};
+        measurement.clock_ghz = reading.clock_ghz;
+        if (reading.clock_ghz <= 0 && runtime_->simulated()) // a GPU's own is not known without telemetry
+            measurement.clock_ghz = static_cast<double>(info_.clock_khz) * 1e-6;
+        measurement.power_w = reading.power_w;
+        measurement.temperature_c = reading.temperature_c;
+        measurement.throttle = reading.throttle;
+    }
+
+    void launch_of(Passed& passed, void* stream) {
+        if (!passed.launch)
+            passed.launch.emplace(bed_.bind(*passed.binary, of(passed).schedule));
+        (*passed.launch)(stream);
+    }
+
+    /// Of the problem that is timed: two products over the visible scores.
+    double flops() const {
+        return 2 * scores(cut_.problem) * static_cast<double>(problem_.dim_qk + problem_.dim_v);
     }
 
     Measurement& of(const Passed& passed) { return outcome_.measurements[passed.measurement]; }
@@ -184,17 +326,15 @@ class Tuning {
         outcome_.evidence.verdict = verdict.text;
         outcome_.evidence.data_profile = inputs_.profile;
         outcome_.evidence.unix_time = static_cast<std::uint64_t>(std::time(nullptr));
-        const runtime::Versions versions = runtime::versions(*runtime_, device_);
-        outcome_.evidence.versions_json = nlohmann::json{
-            {"zyfa", ZYFA_VERSION},
-            {"hip", versions.hip},
-            {"driver", versions.driver},
-            {"firmware", versions.firmware},
-            {"toolchain",
-             outcome_.code_object.toolchain}}.dump();
+        outcome_.evidence.telemetry = telemetry_ ? telemetry_->source() : "none: " + no_telemetry_;
+        nlohmann::json all = nlohmann::json::parse(versions());
+        all["toolchain"] = outcome_.code_object.toolchain;
+        outcome_.evidence.versions_json = all.dump();
         outcome_.assembled = binaries_.assembled();
         outcome_.instantiate_ms = binaries_.instantiate_ms();
         outcome_.assemble_ms = binaries_.assemble_ms();
+        if (journal_ && !unfinished_)
+            journal_->remove();
     }
 
     Verdict choose() {
@@ -208,12 +348,38 @@ class Tuning {
         }
         if (model_)
             return choose_by_model(times, std::max(options_.tie, model_error));
-        PassedTimer timer(runtime_, device_, bed_.stream(), passed_);
+        if (protocol_ != Protocol::race)
+            return choose_by_protocol(times);
+        PassedTimer timer(runtime_, device_, bed_.stream(), [this](std::size_t candidate, void* stream) {
+            launch_of(passed_[candidate], stream);
+        });
         const std::vector<FinalistTimes> finals =
             race(timer, times, options_.race, options_.repeats, [this] { return go_on(); });
         for (const FinalistTimes& final : finals)
             record(final);
         return choose_by_race(finals, options_.tie);
+    }
+
+    Verdict choose_by_protocol(const std::vector<double>& screened) {
+        std::vector<LaunchDevice::Launch> launches;
+        std::vector<Measurement*> measurements;
+        for (Passed& passed : passed_) {
+            launches.push_back([this, &passed](void* stream) { launch_of(passed, stream); });
+            measurements.push_back(&of(passed));
+        }
+        LaunchDevice device(runtime_, device_, bed_.stream(), std::move(launches), telemetry_.get(), {});
+        const FinalInput input{device,
+                               protocol_,
+                               options_.tie,
+                               flops(),
+                               finalists_of(screened, options_.race.finalists),
+                               [this] { return go_on(); },
+                               [this](const std::string& text) { report(text, points_.size()); }};
+        const Verdict verdict = run_final(input, measurements, outcome_.evidence);
+        sink_.measured(*measurements[0]);
+        for (const std::size_t finalist : input.finalists)
+            sink_.measured(*measurements[finalist]);
+        return verdict;
     }
 
     /// Replaces the screening block's numbers by those of the final.
@@ -226,10 +392,18 @@ class Tuning {
             measurement.max_ms = times.max;
             measurement.blocks = static_cast<std::uint32_t>(2 * blocks.size());
             measurement.launches = launches;
+            measurement.tflops = times.median > 0 ? flops() / times.median * 1e-9 : 0;
+            measurement.block_ms.assign(blocks.begin(), blocks.end());
             sink_.measured(measurement);
         };
         if (final.candidate_ms.empty())
             return;
+        if (final.ratio.pairs >= 2 && final.ratio.low > 0) {
+            Measurement& measurement = of(passed_[final.candidate]);
+            measurement.gain = 1 / final.ratio.median - 1;
+            measurement.gain_low = 1 / final.ratio.high - 1;
+            measurement.gain_high = 1 / final.ratio.low - 1;
+        }
         store(passed_[final.candidate], final.candidate_ms, final.launches);
         store(passed_.front(), final.default_ms, final.default_launches);
     }
@@ -241,15 +415,24 @@ class Tuning {
     const Options& options_;
     MeasurementSink& sink_;
     Stopwatch watch_;
+    Protocol protocol_;
     bool model_;
+    Strategy strategy_;
     Representative cut_;
     runtime::DeviceGuard guard_;
     TuningInputs inputs_;
     Binaries binaries_;
     TestBed bed_;
-    double clock_ghz_ = 0;
-    bool lost_ = false;
+    runtime::DeviceInfo info_;
+    std::string no_telemetry_; ///< why there is none
+    std::unique_ptr<Telemetry> telemetry_;
+    DeviceLock lock_;
+    std::optional<Journal> journal_;
+    bool lost_ = false, unfinished_ = false;
+    double slowest_s_ = 0; ///< of the candidates so far: whether the next one still fits into the budget
     std::vector<SearchPoint> points_;
+    std::vector<std::size_t> measured_; ///< of each point: index in Outcome::measurements
+    std::size_t best_ = none;           ///< likewise
     std::vector<Passed> passed_;
     Outcome outcome_;
 };

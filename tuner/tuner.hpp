@@ -35,7 +35,7 @@ struct RaceLimits {
     double screen_ms = 5;                ///< device time of a screening block
     double block_ms = 50;                ///< device time of a block of the final
     std::uint32_t most_launches = 20000; ///< per block
-    std::size_t finalists = 3;           ///< beside the default
+    std::size_t finalists = 3;           ///< beside the default; of every policy that has a final
 };
 
 struct Options {
@@ -49,7 +49,11 @@ struct Options {
     std::function<void(const std::string&, std::size_t, std::size_t)> progress; ///< (what, done, of)
     std::function<bool()>
         cancelled;      ///< asked between candidates: true ends the search, what is measured counts
-    std::string policy; ///< "model" or "race" (tuner/timing.hpp); empty: by the kind of device
+    std::string policy; ///< name of a protocol (tuner/protocols.hpp); empty: "model" or "race", by the device
+    std::string search; ///< name of a strategy (tuner/strategy.hpp); empty: "exhaustive"
+    /// File that holds what has been measured, so that a later tuning of the same thing goes on from there
+    /// (tuner/journal.hpp); empty: none.
+    std::string journal;
 };
 
 struct Outcome {
@@ -60,15 +64,17 @@ struct Outcome {
     std::vector<Measurement>
         measurements; ///< of every candidate, the default first; those not reached: `skipped`
     std::uint64_t assembled = 0, gated = 0, timed = 0;
+    std::uint64_t resumed = 0; ///< measurements that an earlier process had taken
     double instantiate_ms = 0, assemble_ms = 0, gate_ms = 0, tune_ms = 0;
 };
 
 /// Tries the default schedule, then the others, nearest to it first; each is assembled (once per distinct
 /// binary), gated and timed on `inputs` (Gaussian where empty). What is not reached within the budget is
-/// `skipped`. On the simulator large problems are cut (tuner/representative.hpp); the measurements then say
-/// so in `message`. Throws Error{unsupported} where no template serves the problem, Error{device_error} where
-/// the device is lost, and the first candidate's error where no candidate can be used. Measurements taken
-/// before that have reached the sink.
+/// `skipped`. One process at a time tunes on a device (tuner/device_lock.hpp); where another one does for
+/// longer than the budget: Error{device_error} with argument "lock". On the simulator large problems are cut
+/// (tuner/representative.hpp); the measurements then say so in `message`. Throws Error{unsupported} where no
+/// template serves the problem, Error{device_error} where the device is lost, and the first candidate's error
+/// where no candidate can be used. Measurements taken before that have reached the sink.
 Outcome tune(const std::shared_ptr<runtime::Runtime>& runtime, int device, jit::Assembler& assembler,
              const Problem& problem, const TuningInputs& inputs, const Options& options,
              MeasurementSink& sink);

@@ -235,6 +235,55 @@ TEST_CASE("a race on event times finds the same winner") {
     CHECK(outcome.evidence.winner.launches == 60);
 }
 
+TEST_CASE("the sustained protocol on the simulator finds the same winner, with interval, series and clock") {
+    Bench bench;
+    bench.form.delays = {std::int64_t{400}, std::int64_t{0}, std::int64_t{800}};
+    bench.options.policy = "sustained";
+    bench.problem = one_key(1, 4);
+    const tuner::Outcome outcome = bench.tune();
+    CHECK(outcome.schedule == CopyTemplate::schedule(0));
+    const Measurement& winner = outcome.evidence.winner;
+    CHECK(winner.policy == "sustained");
+    CHECK(winner.gain_low > 0);
+    CHECK(winner.block_ms.size() >= 6);
+    CHECK(winner.launches > 100);
+    CHECK(winner.clock_ghz > 0);
+    CHECK(winner.tflops > 0);
+    CHECK(outcome.evidence.block_ms >= 1000);
+    CHECK(outcome.evidence.series.size() > 50);
+    CHECK(outcome.evidence.series.size() <= 801);
+    const Evidence again = Evidence::from_json(outcome.evidence.to_json());
+    CHECK(again.series.size() == outcome.evidence.series.size());
+    CHECK(again.winner.block_ms == winner.block_ms);
+    CHECK(again.telemetry == outcome.evidence.telemetry);
+}
+
+TEST_CASE("the paper's protocols run by name") {
+    for (const char* policy : {"paper-fixed", "paper-adaptive", "kernel-only"}) {
+        CAPTURE(policy);
+        Bench bench;
+        bench.form.delays = {std::int64_t{400}, std::int64_t{0}};
+        bench.options.policy = policy;
+        bench.problem = one_key(1, 4);
+        const tuner::Outcome outcome = bench.tune();
+        CHECK(outcome.schedule == CopyTemplate::schedule(0));
+        CHECK(outcome.evidence.winner.policy == policy);
+    }
+}
+
+TEST_CASE("coordinate search passes by points and says so") {
+    Bench bench;
+    bench.form.delays = {std::int64_t{300}, std::int64_t{0}, std::int64_t{600}};
+    bench.form.faults = {std::string("none"), std::string("none2"), std::string("none3")};
+    bench.options.search = "coordinate";
+    const tuner::Outcome outcome = bench.tune();
+    CHECK(outcome.measurements.size() == 9);
+    CHECK(outcome.gated < 9);
+    CHECK(outcome.measurements.back().status == CandidateStatus::skipped);
+    CHECK(outcome.measurements.back().message == "passed by in the coordinate search");
+    CHECK(outcome.schedule == CopyTemplate::schedule(0));
+}
+
 TEST_CASE("an unknown policy is refused") {
     Bench bench;
     bench.options.policy = "guess";

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Search strategies over a template's space: which of its points are measured, given what was measured
+// before.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tuner/search.hpp"
+
+namespace zyfa::tuner {
+
+enum class Strategy : std::uint8_t {
+    exhaustive, ///< every point, nearest to the default first
+    coordinate, ///< one axis at a time from the best so far, until a pass over all axes changes nothing
+    halving     ///< every point briefly; the better third again, three times as long; and so forth
+};
+const char* to_string(Strategy strategy) noexcept;
+/// Throws Error{invalid_argument} that names `search` and lists the names.
+Strategy strategy_named(std::string_view name);
+
+/// Time of a point in any unit; infinite where it failed; nullopt: the search has to stop. `effort` is how
+/// long to measure, 1 for full length.
+using Evaluate = std::function<std::optional<double>(std::size_t point, double effort)>;
+
+/// Points in the order in which they were measured, each at its last effort. Every strategy begins with the
+/// default, points[0], and passes by rejected points. `axes` orders the coordinate search; empty: the order
+/// of names. What it needs beyond the default's own time: a point is better by more than `tie` (relative), so
+/// that equal points do not send it round.
+struct Trace {
+    struct Step {
+        std::size_t point;
+        double effort, time;
+    };
+    std::vector<Step> steps;
+    std::size_t best = 0; ///< point
+    double best_time = std::numeric_limits<double>::infinity();
+    std::size_t points = 0; ///< distinct ones
+};
+Trace search(Strategy strategy, const std::vector<SearchPoint>& points, const Evaluate& evaluate,
+             const std::vector<std::string>& axes = {}, double tie = 0.001);
+
+} // namespace zyfa::tuner
