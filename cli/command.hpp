@@ -41,6 +41,7 @@ void add_json_flag(CLI::App& command, CommonOptions& common);
 void add_doctor(CLI::App& app, Invocation& invocation);
 void add_attention(CLI::App& app, Invocation& invocation);
 void add_tune(CLI::App& app, Invocation& invocation);
+void add_report(CLI::App& app, Invocation& invocation);
 void add_asm(CLI::App& app, Invocation& invocation);
 void add_cache(CLI::App& app, Invocation& invocation);
 void add_check(CLI::App& app, Invocation& invocation);

@@ -77,6 +77,7 @@ int main(int argc, char** argv) {
     zyfa::cli::add_doctor(app, invocation);
     zyfa::cli::add_attention(app, invocation);
     zyfa::cli::add_tune(app, invocation);
+    zyfa::cli::add_report(app, invocation);
     zyfa::cli::add_asm(app, invocation);
     zyfa::cli::add_cache(app, invocation);
     zyfa::cli::add_check(app, invocation);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <csignal>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,6 +32,9 @@ class ChildProcess {
         envp.push_back(nullptr);
         REQUIRE(posix_spawn(&pid_, "/proc/self/exe", nullptr, nullptr, argv.data(), envp.data()) == 0);
     }
+
+    /// Ends it at once, whatever it is doing.
+    void kill() { REQUIRE(::kill(pid_, SIGKILL) == 0); }
 
     /// Waits for the end; the exit code, or -1 where a signal ended it.
     int wait() {
