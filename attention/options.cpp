@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options from the environment, and the names of modes.
+#include <algorithm>
 #include <array>
 
 #include "core/environment.hpp"

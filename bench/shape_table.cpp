@@ -6,6 +6,7 @@
 // model, with all its query tiles; the others have the same work (tiles come in pairs of equal length). All
 // heads read the same data, so that memory stays small. TFLOP/s by the paper's formula (1), at the clock that
 // the model says a whole chip of such workgroups settles at. Nothing here is measured on a GPU.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capi/context.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 

@@ -2,6 +2,7 @@
 // Buffers of LAUNCH.json: reading their members, and making the bytes that they start with.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sweep_layers.hpp"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <map>

@@ -2,6 +2,7 @@
 #include "errors.hpp"
 
 #include <array>
+#include <exception>
 #include <string_view>
 
 #include <nanobind/nanobind.h>

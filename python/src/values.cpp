@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "values.hpp"
 
+#include <array>
 #include <optional>
 
 #include <nanobind/stl/string.h>

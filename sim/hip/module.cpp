@@ -4,9 +4,11 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <stdexcept>
 
 #include "sim/hip/bundle.hpp"
 #include "sim/hip/graph.hpp"

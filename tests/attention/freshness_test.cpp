@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Winners that were measured with another generator of code, another driver, or that somebody else is at.
+#include <algorithm>
 #include <string>
 
 #include <doctest/doctest.h>

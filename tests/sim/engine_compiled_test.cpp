@@ -4,6 +4,7 @@
 #include "tests/sim/engine_fixture.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <doctest/doctest.h>

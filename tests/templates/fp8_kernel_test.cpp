@@ -5,6 +5,7 @@
 #include "core/reference.hpp"
 #include "tests/templates/kernel_runner.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>

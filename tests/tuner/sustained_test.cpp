@@ -3,6 +3,7 @@
 // times.
 #include "tuner/sustained.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
