@@ -33,7 +33,7 @@ inline Plan three_tasks(double lease_s = 60, std::uint32_t sites = 2) {
 
 class Sweep {
   public:
-    explicit Sweep(const Plan& plan) : plan(plan), folder(make()) { folder.write_plan(plan, false); }
+    explicit Sweep(const Plan& planned) : plan(planned), folder(make()) { folder.write_plan(plan, false); }
     ~Sweep() { std::filesystem::remove_all(folder.path()); }
     Sweep(const Sweep&) = delete;
     Sweep& operator=(const Sweep&) = delete;
