@@ -141,8 +141,9 @@ std::vector<std::size_t> finalists_of(std::span<const double> screened_ms, std::
     for (std::size_t i = 1; i < screened_ms.size(); ++i)
         if (screened_ms[i] > 0)
             order.push_back(i);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return screened_ms[a] < screened_ms[b]; });
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return screened_ms[a] != screened_ms[b] ? screened_ms[a] < screened_ms[b] : a < b;
+    });
     order.resize(std::min(order.size(), most));
     return order;
 }
