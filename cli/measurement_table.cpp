@@ -60,8 +60,11 @@ void print_measurements(const std::vector<Measurement>& measurements) {
         order.push_back(&measurement);
     }
     const Split schedules = split(order);
-    std::stable_sort(order.begin(), order.end(), [](const Measurement* a, const Measurement* b) {
-        return measured(a) != measured(b) ? measured(a) : measured(a) && a->median_ms < b->median_ms;
+    std::sort(order.begin(), order.end(), [](const Measurement* a, const Measurement* b) {
+        if (measured(a) != measured(b)) {
+            return measured(a);
+        }
+        return measured(a) && a->median_ms != b->median_ms ? a->median_ms < b->median_ms : a < b;
     });
     std::vector<Table::Column> columns{
         {order.front()->simulated ? "simulated" : "time", true}, {"relative RMS", true}, {"status"}};

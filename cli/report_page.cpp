@@ -150,15 +150,20 @@ std::string axes_table(const ReportEntry& entry) {
 }
 
 std::string candidates_table(const ReportEntry& entry) {
-    std::vector<Measurement> order = entry.measurements;
-    std::stable_sort(order.begin(), order.end(), [](const Measurement& a, const Measurement& b) {
-        return measured(a) != measured(b) ? measured(a) : measured(a) && a.median_ms < b.median_ms;
+    std::vector<const Measurement*> order;
+    for (const Measurement& m : entry.measurements)
+        order.push_back(&m);
+    std::sort(order.begin(), order.end(), [](const Measurement* a, const Measurement* b) {
+        if (measured(*a) != measured(*b))
+            return measured(*a);
+        return measured(*a) && a->median_ms != b->median_ms ? a->median_ms < b->median_ms : a < b;
     });
     std::string out = "<details><summary>All " + std::to_string(order.size()) +
                       " candidates</summary><table><tr><th>schedule</th><th class=\"n\">ms</th><th "
                       "class=\"n\">range</th><th class=\"n\">against default</th><th class=\"n\">relative "
                       "RMS</th><th>status</th></tr>\n";
-    for (const Measurement& m : order) {
+    for (const Measurement* const one : order) {
+        const Measurement& m = *one;
         const bool winner = m.schedule.canonical() == entry.schedule;
         out += fmt::format(
             "<tr class=\"{}\"><td><code>{}</code></td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
