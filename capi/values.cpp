@@ -15,12 +15,31 @@ int one_of(int value, int first, int last, const char* argument) {
     return value;
 }
 
-Strides strides_of(const zyfa_strides& s) {
-    return {s.batch, s.head, s.seq};
+/// What Problem and zyfa_problem call and hold alike, in either direction.
+template <class From, class To>
+void copy_alike(const From& from, To& to) {
+    to.batch = from.batch;
+    to.heads_q = from.heads_q;
+    to.heads_kv = from.heads_kv;
+    to.seq_q = from.seq_q;
+    to.seq_kv = from.seq_kv;
+    to.dim_qk = from.dim_qk;
+    to.dim_v = from.dim_v;
+    to.q = {from.q.batch, from.q.head, from.q.seq};
+    to.k = {from.k.batch, from.k.head, from.k.seq};
+    to.v = {from.v.batch, from.v.head, from.v.seq};
+    to.o = {from.o.batch, from.o.head, from.o.seq};
+    to.lse_batch_stride = from.lse_batch_stride;
+    to.lse_head_stride = from.lse_head_stride;
+    to.softmax_scale = from.softmax_scale;
+    to.q_descale = from.q_descale;
+    to.k_descale = from.k_descale;
+    to.v_descale = from.v_descale;
 }
 
-zyfa_strides c_strides(const Strides& s) {
-    return {s.batch, s.head, s.seq};
+Probability probability_of(zyfa_probability probability, const char* argument) {
+    return static_cast<Probability>(
+        one_of(probability, ZYFA_PROBABILITY_AUTOMATIC, ZYFA_PROBABILITY_EXACT, argument));
 }
 
 TensorView view_of(const zyfa_tensor& tensor, const char* dtype_name) {
@@ -52,27 +71,10 @@ Problem problem_of(const zyfa_problem* c_problem) {
     Problem p;
     p.dtype = dtype_of(c.dtype, "problem.dtype");
     p.mask = mask_of(c.mask, "problem.mask");
-    p.probability = static_cast<Probability>(
-        one_of(c.probability, ZYFA_PROBABILITY_AUTOMATIC, ZYFA_PROBABILITY_EXACT, "problem.probability"));
+    p.probability = probability_of(c.probability, "problem.probability");
     p.lse = c.lse != 0;
     p.nan_exact = c.nan_exact != 0;
-    p.batch = c.batch;
-    p.heads_q = c.heads_q;
-    p.heads_kv = c.heads_kv;
-    p.seq_q = c.seq_q;
-    p.seq_kv = c.seq_kv;
-    p.dim_qk = c.dim_qk;
-    p.dim_v = c.dim_v;
-    p.q = strides_of(c.q);
-    p.k = strides_of(c.k);
-    p.v = strides_of(c.v);
-    p.o = strides_of(c.o);
-    p.lse_batch_stride = c.lse_batch_stride;
-    p.lse_head_stride = c.lse_head_stride;
-    p.softmax_scale = c.softmax_scale;
-    p.q_descale = c.q_descale;
-    p.k_descale = c.k_descale;
-    p.v_descale = c.v_descale;
+    copy_alike(c, p);
     return p;
 }
 
@@ -84,23 +86,7 @@ zyfa_problem c_problem(const Problem& p) {
     c.probability = static_cast<zyfa_probability>(p.probability);
     c.lse = p.lse;
     c.nan_exact = p.nan_exact;
-    c.batch = p.batch;
-    c.heads_q = p.heads_q;
-    c.heads_kv = p.heads_kv;
-    c.seq_q = p.seq_q;
-    c.seq_kv = p.seq_kv;
-    c.dim_qk = p.dim_qk;
-    c.dim_v = p.dim_v;
-    c.q = c_strides(p.q);
-    c.k = c_strides(p.k);
-    c.v = c_strides(p.v);
-    c.o = c_strides(p.o);
-    c.lse_batch_stride = p.lse_batch_stride;
-    c.lse_head_stride = p.lse_head_stride;
-    c.softmax_scale = p.softmax_scale;
-    c.q_descale = p.q_descale;
-    c.k_descale = p.k_descale;
-    c.v_descale = p.v_descale;
+    copy_alike(p, c);
     return c;
 }
 
@@ -115,8 +101,7 @@ AttentionArgs arguments_of(const zyfa_attention_args* c_args) {
     args.lse_batch_stride = c.lse_batch_stride;
     args.lse_head_stride = c.lse_head_stride;
     args.mask = mask_of(c.mask, "args.mask");
-    args.probability = static_cast<Probability>(
-        one_of(c.probability, ZYFA_PROBABILITY_AUTOMATIC, ZYFA_PROBABILITY_EXACT, "args.probability"));
+    args.probability = probability_of(c.probability, "args.probability");
     if (c.mode != ZYFA_MODE_CONTEXT)
         args.mode = static_cast<Mode>(one_of(c.mode, ZYFA_MODE_OFF, ZYFA_MODE_MUST_HIT, "args.mode"));
     args.nan_exact = c.nan_exact != 0;

@@ -12,10 +12,11 @@ cache=$root/build/quickstart-cache
 rm -rf "$cache"
 export ZYFA_CACHE_DIR=$cache
 export AMD_COMGR_CACHE=0 # comgr's own cache would hide what a cold start costs
-run=("$root/build/bin/zyfa" attention --input "$root/data/gqa_excerpt.safetensors" --dtype bf16 --mode tune)
+cd "$root"
+run=(zyfa attention --input data/gqa_excerpt.safetensors --dtype bf16 --mode tune)
 
-printf '\n== cold run: %s\n' "zyfa attention --input data/gqa_excerpt.safetensors --dtype bf16 --mode tune"
-"${run[@]}"
+printf '\n== cold run: %s\n' "${run[*]}"
+"build/bin/${run[@]}"
 printf '\n== second process, same cache\n'
-"${run[@]}"
+"build/bin/${run[@]}"
 printf '\nNext: build/bin/zyfa --help, build/bin/zyfa doctor, scripts/test.sh\n'

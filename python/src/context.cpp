@@ -44,8 +44,7 @@ bool dense(const TensorView& view) {
     std::int64_t elements = 1;
     for (const std::int64_t size : view.sizes)
         elements *= size;
-    const std::size_t element = view.dtype == DType::f32 ? 4 : view.dtype == DType::bf16 ? 2 : 1;
-    return reach(view) == static_cast<std::size_t>(elements) * element;
+    return reach(view) == static_cast<std::size_t>(elements) * element_bytes(view.dtype);
 }
 
 } // namespace

@@ -185,6 +185,10 @@ TensorView output_view_of(nb::handle tensor, bool simulated, bool address) {
     return layout_of(tensor, "out", simulated, address);
 }
 
+std::size_t element_bytes(DType dtype) {
+    return dtype == DType::f32 ? 4 : dtype == DType::bf16 ? 2 : 1;
+}
+
 std::size_t reach(const TensorView& view) {
     std::int64_t elements = 1;
     for (std::size_t i = 0; i < 4; ++i) {
@@ -192,8 +196,7 @@ std::size_t reach(const TensorView& view) {
             return 0;
         elements += (view.sizes[i] - 1) * view.strides[i];
     }
-    const std::size_t bytes = view.dtype == DType::f32 ? 4 : view.dtype == DType::bf16 ? 2 : 1;
-    return static_cast<std::size_t>(elements) * bytes;
+    return static_cast<std::size_t>(elements) * element_bytes(view.dtype);
 }
 
 nb::dict dict_of(const Explanation& e) {

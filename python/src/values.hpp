@@ -29,6 +29,8 @@ void* address_of(nanobind::handle tensor);
 /// As view_of for the output, which is BF16.
 TensorView output_view_of(nanobind::handle tensor, bool simulated, bool address = true);
 
+std::size_t element_bytes(DType dtype);
+
 /// Bytes from the first to the last element that the view reaches.
 std::size_t reach(const TensorView& view);
 

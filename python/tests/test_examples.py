@@ -50,6 +50,24 @@ def test_capture_and_tune(examples, tmp_path, capsys):
     assert float(metadata["softmax_scale"]) == 128**-0.5 and metadata["layout"] == "bhsd"
 
 
+def test_capture_of_fp8_has_values_not_codes(tmp_path):
+    quantized = [zyfa.quantize(x.float()) for x in reference.draw(1, 64, 64, 2, 2)]
+
+    class Calls(torch.nn.Module):
+        def forward(self):
+            descales = {f"{n}_descale": d for n, (_, d) in zip("qk", quantized)}
+            return zyfa.flash_attn_func(
+                *(codes for codes, _ in quantized), v_descale=torch.tensor(quantized[2].descale), **descales
+            )
+
+    model = torch.nn.ModuleDict({"fp8": Calls()})
+    with zyfa.capture(model, folder=tmp_path):
+        model["fp8"]()
+    tensors, _ = read_safetensors(tmp_path / "fp8.safetensors")
+    for name, (codes, descale) in zip("qkv", quantized):
+        assert descale != 1.0 and torch.equal(tensors[name].float(), codes.float().transpose(1, 2) * descale)
+
+
 def test_capture_sees_what_the_model_computed(tmp_path):
     q, k, v = reference.draw(1, 64, 64, 2, 2)
 

@@ -79,6 +79,8 @@ def test_descales_that_are_refused():
     with pytest.raises(zyfa.InvalidArgument, match=r"\(2, 2\), \(batch, heads of k and v\)") as caught:
         zyfa.flash_attn_func(q, k, v, v_descale=torch.ones(4))
     assert caught.value.argument == "v_descale"
+    with pytest.raises(zyfa.InvalidArgument, match=r"\(2, 2\), \(batch, heads of k and v\)"):
+        zyfa.prepare(q, k, v, v_descale=torch.ones(4))
 
 
 def test_fnuz_is_refused_by_name():

@@ -14,11 +14,12 @@ from ._masks import causal_of
 Tensor = torch.Tensor
 Descale = Union[float, Tensor, None]
 
-# Set by zyfa.capture: called with q, k, v and the softmax scale of each call.
+# Set by zyfa.capture: called with q, k, v (FP8: the values, not the codes) and the softmax scale of each call.
 observer: Optional[Callable[[Tensor, Tensor, Tensor, Optional[float]], None]] = None
 
 
-def _refuse_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
+def refuse_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
+    """Raises InvalidArgument, unless all of them have four dimensions."""
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if tensor.dim() != 4:
             raise InvalidArgument(
@@ -26,7 +27,8 @@ def _refuse_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
             )
 
 
-def _check_descale(name: str, descale: Tensor, q: Tensor, k: Tensor) -> None:
+def check_descale(name: str, descale: Tensor, q: Tensor, k: Tensor) -> None:
+    """Raises InvalidArgument, unless the tensor has a shape that one descale may come in."""
     allowed = (q.shape[0], k.shape[2])
     if descale.numel() != 1 and tuple(descale.shape) != allowed:
         raise InvalidArgument(
@@ -34,6 +36,13 @@ def _check_descale(name: str, descale: Tensor, q: Tensor, k: Tensor) -> None:
             "(batch, heads of k and v)",
             name,
         )
+
+
+def _values(name: str, tensor: Tensor, descale: Descale) -> Tensor:
+    """What the tensor stands for: code * descale."""
+    if descale is None:
+        return tensor
+    return tensor.to(torch.float32) * (_ops.entry(name, descale) if isinstance(descale, Tensor) else descale)
 
 
 @overload
@@ -122,22 +131,27 @@ def flash_attn_func(
         NoDevice, NotResident, CacheMiss, AssembleFailed, DeviceError: see their docstrings.
     """
     if q.dim() != 4 or k.dim() != 4 or v.dim() != 4:
-        _refuse_shapes(q, k, v)
+        refuse_shapes(q, k, v)
     if window_size != (-1, -1):
         causal = causal_of(causal, window_size, q.shape[1], k.shape[1])
     q_tensor = k_tensor = v_tensor = None
     if q_descale is not None or k_descale is not None or v_descale is not None:
         if isinstance(q_descale, Tensor):
-            _check_descale("q_descale", q_descale, q, k)
+            check_descale("q_descale", q_descale, q, k)
             q_descale, q_tensor = None, q_descale
         if isinstance(k_descale, Tensor):
-            _check_descale("k_descale", k_descale, q, k)
+            check_descale("k_descale", k_descale, q, k)
             k_descale, k_tensor = None, k_descale
         if isinstance(v_descale, Tensor):
-            _check_descale("v_descale", v_descale, q, k)
+            check_descale("v_descale", v_descale, q, k)
             v_descale, v_tensor = None, v_descale
     if observer is not None:
-        observer(q, k, v, softmax_scale)
+        observer(
+            _values("q_descale", q, q_descale if q_tensor is None else q_tensor),
+            _values("k_descale", k, k_descale if k_tensor is None else k_tensor),
+            _values("v_descale", v, v_descale if v_tensor is None else v_tensor),
+            softmax_scale,
+        )
     scales = (softmax_scale, causal, q_descale, k_descale, v_descale, q_tensor, k_tensor, v_tensor)
     if out is None:
         return _ops.attention_lse(q, k, v, *scales) if return_lse else _ops.attention(q, k, v, *scales)

@@ -80,20 +80,7 @@ class InternalError(Error):
     code = "internal"
 
 
-_CLASSES = {
-    c.code: c
-    for c in (
-        InvalidArgument,
-        Unsupported,
-        NoDevice,
-        NotResident,
-        CacheMiss,
-        AssembleFailed,
-        DeviceError,
-        IoError,
-        InternalError,
-    )
-}
+_CLASSES = {c.code: c for c in Error.__subclasses__()}
 
 
 def make(code: str, argument: str, message: str) -> Error:

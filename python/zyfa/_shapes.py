@@ -10,8 +10,7 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 import torch
 
 from . import _core, _device, _ops
-from ._attention import Descale
-from ._errors import InvalidArgument
+from ._attention import Descale, check_descale, refuse_shapes
 from ._masks import causal_of
 
 Tensor = torch.Tensor
@@ -57,23 +56,21 @@ def _about(
     out: Optional[Tensor], device: Device, *, data: bool = False,
     budget_s: float = 0.0, retune: bool = False, profile: str = "",
 ) -> Explanation:  # fmt: skip
-    for name, tensor in (("q", q), ("k", k), ("v", v)):
-        if tensor.dim() != 4:
-            raise InvalidArgument(
-                f"{name} has {tensor.dim()} dimensions; accepted: 4, [batch, sequence, heads, head_dim]", name
-            )
+    refuse_shapes(q, k, v)
     simulated, ordinal = _device.place(q.device if device is None else device)
     causal = causal_of(causal, window_size, q.shape[1], k.shape[1])
     if out is None:
         out = _ops.empty_output(q, v, device="meta")
+    descales: List[Optional[float]] = []
+    for name, descale in (("q_descale", q_descale), ("k_descale", k_descale), ("v_descale", v_descale)):
+        if isinstance(descale, Tensor):
+            check_descale(name, descale, q, k)
+            descale = _ops.entry(name, descale)
+        descales.append(descale)
     if data:
         q, k, v = _on_host(q), _on_host(k), _on_host(v)
-    qd, kd, vd = (
-        _ops.entry(name, d) if isinstance(d, Tensor) else d
-        for name, d in (("q_descale", q_descale), ("k_descale", k_descale), ("v_descale", v_descale))
-    )
     answer = _core.about(
-        question, simulated, ordinal, q, k, v, out, return_lse, causal, softmax_scale, qd, kd, vd, data, budget_s,
+        question, simulated, ordinal, q, k, v, out, return_lse, causal, softmax_scale, *descales, data, budget_s,
         retune, profile,
     )  # fmt: skip
     return Explanation(**answer)

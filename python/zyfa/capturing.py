@@ -64,7 +64,8 @@ class capture:
 
     Seen are calls of ``zyfa.flash_attn_func``, of ``zyfa.compat``, and of PyTorch's
     ``scaled_dot_product_attention``, made eagerly by the named modules or modules inside them. The first call of each
-    layer is kept: BF16, [batch, heads, sequence, head_dim], with its softmax scale.
+    layer is kept: BF16 (of FP8 calls the values, code * descale), [batch, heads, sequence, head_dim], with its softmax
+    scale.
 
     Args:
         model: the module whose layers are named as in ``model.named_modules()``.

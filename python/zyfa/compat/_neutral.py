@@ -45,7 +45,7 @@ def no_softcap(function: str, softcap: float) -> None:
 
 def few_splits(function: str, num_splits: int) -> None:
     if num_splits not in (0, 1):
-        refuse(function, "num_splits", num_splits, "0, 1 (keys are not split)")
+        refuse(function, "num_splits", num_splits, "0, 1 (the schedule decides how keys are split)")
 
 
 def contiguous_rows(tensor: Tensor) -> Tensor:

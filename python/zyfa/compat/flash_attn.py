@@ -24,11 +24,14 @@ __all__ = [
 ]
 
 
-def _lse_of_version_2(lse: Tensor, causal: bool, seq_q: int, seq_kv: int) -> Tensor:
-    """FlashAttention 2 gives +inf for a row that sees no key, zyfa and FlashAttention 3 give -inf."""
-    if causal and seq_q > seq_kv:
+def _with_lse(
+    q: Tensor, k: Tensor, v: Tensor, softmax_scale: Optional[float], causal: bool, window_size: Tuple[int, int]
+) -> Tuple[Tensor, Tensor]:
+    """(out, lse), where lse is FlashAttention 2's: +inf for a row that sees no key (zyfa and version 3: -inf)."""
+    out, lse = _neutral.attention(q, k, v, softmax_scale, causal, window_size, True)
+    if (causal or window_size[1] == 0) and q.shape[1] > k.shape[1]:
         lse.masked_fill_(lse == float("-inf"), float("inf"))
-    return lse
+    return out, lse
 
 
 def _attention(
@@ -40,8 +43,7 @@ def _attention(
     _neutral.absent(function, alibi_slopes=alibi_slopes)
     if not return_attn_probs:
         return _neutral.attention(q, k, v, softmax_scale, causal, window_size, False)
-    out, lse = _neutral.attention(q, k, v, softmax_scale, causal, window_size, True)
-    lse = _lse_of_version_2(lse, causal or tuple(window_size)[1] == 0, q.shape[1], k.shape[1])
+    out, lse = _with_lse(q, k, v, softmax_scale, causal, window_size)
     return out, lse, q.new_empty(0)  # without dropout, FlashAttention 2 returns an empty S_dmask
 
 
@@ -207,5 +209,4 @@ def flash_attn_with_kvcache(
     keys, values = _neutral.whole_cache(function, k_cache, v_cache, cache_seqlens)
     if not return_softmax_lse:
         return _neutral.attention(q, keys, values, softmax_scale, causal, window_size, False)
-    out, lse = _neutral.attention(q, keys, values, softmax_scale, causal, window_size, True)
-    return out, _lse_of_version_2(lse, causal or tuple(window_size)[1] == 0, q.shape[1], keys.shape[1])
+    return _with_lse(q, keys, values, softmax_scale, causal, window_size)

@@ -27,6 +27,12 @@ __all__ = [
 ]
 
 
+def _neutral_only(function: str, attention_chunk: int, softcap: float, sm_margin: int, num_splits: int = 0) -> None:
+    _neutral.zero(function, attention_chunk=attention_chunk, sm_margin=sm_margin)
+    _neutral.no_softcap(function, softcap)
+    _neutral.few_splits(function, num_splits)
+
+
 def flash_attn_func(
     q: Tensor,
     k: Tensor,
@@ -53,9 +59,7 @@ def flash_attn_func(
     """
     function = "flash_attn_func"
     _neutral.absent(function, qv=qv)
-    _neutral.zero(function, attention_chunk=attention_chunk, sm_margin=sm_margin)
-    _neutral.no_softcap(function, softcap)
-    _neutral.few_splits(function, num_splits)
+    _neutral_only(function, attention_chunk, softcap, sm_margin, num_splits)
     return _neutral.attention(
         q, k, v, softmax_scale, causal, window_size, return_attn_probs,
         q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
@@ -80,8 +84,7 @@ def flash_attn_qkvpacked_func(
     """As ``flash_attn_func``, on qkv [batch, seq, 3, heads, head_dim], or, with ``num_heads_q``, on
     [batch, seq, num_heads_q + 2 heads_kv, head_dim]; nothing is copied."""
     function = "flash_attn_qkvpacked_func"
-    _neutral.zero(function, attention_chunk=attention_chunk, sm_margin=sm_margin)
-    _neutral.no_softcap(function, softcap)
+    _neutral_only(function, attention_chunk, softcap, sm_margin)
     if num_heads_q is None:
         q, k, v = _neutral.unpack(function, "qkv", qkv, 3)
     else:
@@ -136,7 +139,9 @@ def flash_attn_combine(
     out_partial: Tensor, lse_partial: Tensor, out: Optional[Tensor] = None, out_dtype: Optional[torch.dtype] = None
 ) -> Out:
     """Refused."""
-    _neutral.refuse_call("flash_attn_combine", "keys are not split, so there is nothing to combine", "flash_attn_func")
+    _neutral.refuse_call(
+        "flash_attn_combine", "calls return whole results, so there is nothing to combine", "flash_attn_func"
+    )
 
 
 def flash_attn_with_kvcache(
@@ -184,9 +189,7 @@ def flash_attn_with_kvcache(
         cu_seqlens_k_new=cu_seqlens_k_new, max_seqlen_q=max_seqlen_q, rotary_seqlens=rotary_seqlens,
         scheduler_metadata=scheduler_metadata,
     )  # fmt: skip
-    _neutral.zero(function, attention_chunk=attention_chunk, sm_margin=sm_margin)
-    _neutral.no_softcap(function, softcap)
-    _neutral.few_splits(function, num_splits)
+    _neutral_only(function, attention_chunk, softcap, sm_margin, num_splits)
     keys, values = _neutral.whole_cache(function, k_cache, v_cache, cache_seqlens)
     answer = _neutral.attention(
         q, keys, values, softmax_scale, causal, window_size, return_softmax_lse,
