@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options from the environment, and the names of modes.
+#include "attention/options.hpp"
+
 #include <algorithm>
-#include <array>
 
 #include "core/environment.hpp"
-#include "zyfa/context.hpp"
 
 namespace zyfa {
-inline namespace v0 {
 
-namespace {
+namespace call {
 
-Mode mode_named(const std::string& name) {
+std::optional<Mode> mode_named(std::string_view name) {
     for (const Mode mode : {Mode::off, Mode::replay, Mode::tune, Mode::must_hit})
         if (name == to_string(mode))
             return mode;
-    if (name == "must-hit")
-        return Mode::must_hit;
-    throw Error(ErrorCode::invalid_argument, "ZYFA_MODE",
-                "ZYFA_MODE is \"" + name + "\"; accepted: off, replay, tune, must_hit");
+    return name == "must-hit" ? std::optional(Mode::must_hit) : std::nullopt;
 }
 
-std::vector<std::string> split(const std::string& list) {
+std::vector<std::string> path_list(const std::string& list) {
     std::vector<std::string> parts;
     for (std::size_t from = 0; from <= list.size();) {
         const std::size_t to = std::min(list.find(':', from), list.size());
@@ -32,7 +28,9 @@ std::vector<std::string> split(const std::string& list) {
     return parts;
 }
 
-} // namespace
+} // namespace call
+
+inline namespace v0 {
 
 const char* to_string(Mode mode) noexcept {
     switch (mode) {
@@ -67,10 +65,15 @@ ContextOptions ContextOptions::from_environment() {
     options.hip_library = environment("ZYFA_HIP_LIBRARY");
     options.comgr_library = environment("ZYFA_COMGR_LIBRARY");
     options.cache_dir = environment("ZYFA_CACHE_DIR");
-    options.cache_layers = split(environment("ZYFA_CACHE_LAYERS"));
+    options.cache_layers = call::path_list(environment("ZYFA_CACHE_LAYERS"));
     options.winners_layer = environment("ZYFA_WINNERS_LAYER");
-    if (const std::string mode = environment("ZYFA_MODE"); !mode.empty())
-        options.mode = mode_named(mode);
+    if (const std::string name = environment("ZYFA_MODE"); !name.empty()) {
+        const std::optional<Mode> mode = call::mode_named(name);
+        if (!mode)
+            throw Error(ErrorCode::invalid_argument, "ZYFA_MODE",
+                        "ZYFA_MODE is \"" + name + "\"; accepted: " + call::mode_names);
+        options.mode = *mode;
+    }
     options.log = environment("ZYFA_LOG");
     if (const std::string invariant = environment("ZYFA_BATCH_INVARIANT"); !invariant.empty()) {
         if (invariant != "0" && invariant != "1")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // build/bin/zyfa_search_replay TABLE...: search strategies against random search, on exhaustive tables. A
-// TABLE is what `zyfa tune --json --budget 0 --fresh` prints; those of docs/tuning.md are in bench/data.
+// TABLE is what `zyfa tune --json --budget 0 --fresh` prints.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -13,6 +13,7 @@
 
 #include "core/measurement.hpp"
 #include "tuner/strategy.hpp"
+#include "zyfa/error.hpp"
 
 using namespace zyfa;
 using namespace zyfa::tuner;
@@ -36,16 +37,24 @@ struct Table {
 
 Table read(const std::filesystem::path& file) {
     std::ifstream stream(file);
+    if (!stream)
+        throw Error(ErrorCode::io_error, "file", file.string() + " cannot be opened");
     const nlohmann::json json = nlohmann::json::parse(stream);
     Table table;
     table.name = json.at("input").get<std::string>();
     for (const nlohmann::json& row : json.at("measurements")) {
         const Measurement m = measurement_from_json(row.dump());
-        if (m.status != CandidateStatus::measured)
+        if (m.status != CandidateStatus::measured) {
+            if (table.points.empty())
+                throw Error(ErrorCode::invalid_argument, "file",
+                            file.string() + ": the default, where every search begins, was not measured");
             continue;
+        }
         table.points.push_back({m.schedule, std::nullopt, 0});
         table.times.push_back(m.median_ms);
     }
+    if (table.points.empty())
+        throw Error(ErrorCode::invalid_argument, "file", file.string() + " holds no measurement");
     table.best = *std::min_element(table.times.begin(), table.times.end());
     return table;
 }
@@ -90,6 +99,10 @@ void compare(const Table& table) {
 } // namespace
 
 int main(int argc, char** argv) {
+    if (argc < 2) {
+        fmt::print(stderr, "usage: {} TABLE...\n", argv[0]);
+        return 2;
+    }
     fmt::print("| layer | points | within 1% of best | default | coordinate: measurements | within 1% | mean "
                "(worst) "
                "above best | random: within 1% | mean above best | coordinate better / equal |\n"

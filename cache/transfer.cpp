@@ -3,12 +3,12 @@
 
 #include <map>
 #include <set>
-#include <string_view>
 
 #include "cache/pack_layer.hpp"
 #include "cache/records.hpp"
 #include "cache/schema.hpp"
 #include "cache/sqlite_layer.hpp"
+#include "core/measurement.hpp"
 #include "zyfa/error.hpp"
 
 namespace zyfa::cache {
@@ -65,10 +65,6 @@ class OpenedPack final : public Layer {
     std::string path_;
     Pack pack_;
 };
-
-int rank(std::string_view policy) {
-    return policy == "sustained" ? 3 : policy == "race" ? 2 : policy == "model" ? 1 : 0;
-}
 
 /// A record as it is whatever way it came.
 template <class Record>
@@ -137,8 +133,8 @@ Content collect(Layer& source, const Selection& selection) {
 }
 
 Verdict compare(const WinnerRecord& present, const WinnerRecord& incoming) {
-    if (rank(present.policy) != rank(incoming.policy))
-        return {rank(incoming.policy) > rank(present.policy),
+    if (policy_rank(present.policy) != policy_rank(incoming.policy))
+        return {policy_rank(incoming.policy) > policy_rank(present.policy),
                 "measured by policy " + incoming.policy + ", present: " + present.policy};
     if (present.unix_time != incoming.unix_time)
         return {incoming.unix_time > present.unix_time,

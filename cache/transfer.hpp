@@ -26,8 +26,8 @@ struct Selection {
 };
 Content collect(Layer& source, const Selection& selection);
 
-/// Which of two winners of one key survives. The measuring policy decides first ("sustained" over "race" over
-/// "model" over others), then the later time, then the smaller digest of the record: the same pair gives the
+/// Which of two winners of one key survives. The measuring policy decides first (policy_rank() of
+/// core/measurement.hpp), then the later time, then the smaller digest of the record: the same pair gives the
 /// same answer everywhere and in either order.
 struct Verdict {
     bool take_new = false;

@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capi/context.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
+#include "attention/options.hpp"
 #include "capi/status.hpp"
 
 namespace {
 
 using namespace zyfa;
-
-std::vector<std::string> split(const std::string& list) {
-    std::vector<std::string> parts;
-    for (std::size_t from = 0; from <= list.size();) {
-        const std::size_t to = std::min(list.find(':', from), list.size());
-        if (to > from)
-            parts.push_back(list.substr(from, to - from));
-        from = to + 1;
-    }
-    return parts;
-}
 
 double seconds(const char* name, const char* value) {
     char* end = nullptr;
@@ -31,10 +20,9 @@ double seconds(const char* name, const char* value) {
 }
 
 Mode mode_of(const char* value) {
-    for (const Mode mode : {Mode::off, Mode::replay, Mode::tune, Mode::must_hit})
-        if (std::string(value) == to_string(mode))
-            return mode;
-    capi::refuse("mode", std::string("\"") + value + "\"", "off, replay, tune, must_hit");
+    if (const std::optional<Mode> mode = call::mode_named(value))
+        return *mode;
+    capi::refuse("mode", std::string("\"") + value + "\"", call::mode_names);
 }
 
 void set(ContextOptions& options, const std::string& name, const char* value) {
@@ -47,7 +35,7 @@ void set(ContextOptions& options, const std::string& name, const char* value) {
     else if (name == "cache_dir")
         options.cache_dir = value;
     else if (name == "cache_layers")
-        options.cache_layers = split(value);
+        options.cache_layers = call::path_list(value);
     else if (name == "winners_layer")
         options.winners_layer = value;
     else if (name == "mode")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fresh the stored winners are, for `zyfa cache list` and `zyfa cache stat`.
+// How fresh the stored winners are, for `zyfa cache list`, `show` and `stat`.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // zyfa tune: tunes one problem on given or drawn input, stores the winner with its evidence, shows the
 // candidates.
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "attention/context_impl.hpp"
-#include "attention/services.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/inputs.hpp"
@@ -76,6 +74,7 @@ ExitCode tune(const CommonOptions& common, const TuneFlags& flags) {
     tuning.gate_rows = flags.rows;
     tuning.repeats = flags.repeats;
     tuning.tie = flags.tie;
+    tuning.fresh = flags.fresh;
     tuning.progress = [&](const std::string& what, std::size_t done, std::size_t of) {
         progress.update(what, done, of);
     };
@@ -86,10 +85,6 @@ ExitCode tune(const CommonOptions& common, const TuneFlags& flags) {
         }
     }
     request.sink = &sink;
-    if (flags.fresh) {
-        std::error_code ignored;
-        std::filesystem::remove_all(std::filesystem::path(call::user_cache_dir(options)) / "tuning", ignored);
-    }
     request.retune = !flags.keep;
     const Explanation explanation = context.impl().prepare(inputs.problem, device_ordinal(common), request);
     progress.finish();

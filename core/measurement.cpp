@@ -159,6 +159,16 @@ auto parsed(const std::string& text, const char* argument, Function read_from) {
 
 } // namespace
 
+int policy_rank(std::string_view policy) noexcept {
+    if (policy == "sustained")
+        return 5;
+    if (policy == "paper-fixed" || policy == "paper-adaptive")
+        return 4;
+    if (policy == "kernel-only")
+        return 3;
+    return policy == "race" ? 2 : policy == "model" ? 1 : 0;
+}
+
 const char* to_string(CandidateStatus status) noexcept {
     switch (status) {
     case CandidateStatus::measured:

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/schedule.hpp"
@@ -23,6 +24,10 @@ enum class CandidateStatus : std::uint8_t {
     skipped
 };
 const char* to_string(CandidateStatus status) noexcept;
+
+/// What a winner that was measured by this policy (tuner/protocols.hpp) is worth beside another one's:
+/// sustained over paper-fixed and paper-adaptive over kernel-only over race over model; 0: not known here.
+int policy_rank(std::string_view policy) noexcept;
 
 /// One candidate's measurement.
 struct Measurement {

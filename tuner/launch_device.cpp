@@ -32,10 +32,8 @@ void LaunchDevice::idle(double seconds) {
 
 double LaunchDevice::launch_ms(std::size_t candidate) {
     double& ms = known_ms_.at(candidate);
-    if (ms <= 0) {
+    if (ms <= 0)
         ms = event_ms(runtime_, device_, stream_, 1, candidates_[candidate]);
-        launched_ += 1;
-    }
     return ms;
 }
 
@@ -82,7 +80,6 @@ void LaunchDevice::finish_one(std::vector<TimedBlock>& blocks) {
     TimedBlock& block = blocks[chunk.block];
     block.samples.push_back({now_ms_, ms, chunk.launches});
     now_ms_ += ms * chunk.launches;
-    launched_ += chunk.launches;
     if (ms > 0)
         known_ms_[block.candidate] = ms;
     last_end_ = std::move(chunk.end);

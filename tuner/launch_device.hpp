@@ -32,8 +32,6 @@ class LaunchDevice : public ClockedDevice {
     void idle(double seconds) override;
     std::vector<TimedBlock> run(std::span<const BlockRequest> requests) override;
 
-    double launches_seen() const noexcept { return launched_; }
-
   private:
     struct Chunk {
         std::size_t block;
@@ -55,7 +53,7 @@ class LaunchDevice : public ClockedDevice {
     std::vector<double> known_ms_; ///< last time per launch of each candidate; 0: none yet
     std::vector<Chunk> in_flight_;
     std::unique_ptr<runtime::Event> last_end_;
-    double now_ms_ = 0, read_at_ms_ = -1, launched_ = 0;
+    double now_ms_ = 0, read_at_ms_ = -1;
 };
 
 } // namespace zyfa::tuner

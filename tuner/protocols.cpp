@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "zyfa/error.hpp"
+#include "tuner/names.hpp"
 
 namespace zyfa::tuner {
 
@@ -87,31 +87,7 @@ const char* to_string(Protocol protocol) noexcept {
 }
 
 Protocol protocol_named(std::string_view name) {
-    std::string accepted;
-    for (const Protocol protocol : all_protocols) {
-        if (name == to_string(protocol))
-            return protocol;
-        accepted += std::string(accepted.empty() ? "" : ", ") + "\"" + to_string(protocol) + "\"";
-    }
-    throw Error(ErrorCode::invalid_argument, "policy",
-                "the timing policy is \"" + std::string(name) + "\"; accepted: " + accepted);
-}
-
-int rank(Protocol protocol) noexcept {
-    switch (protocol) {
-    case Protocol::sustained:
-        return 5;
-    case Protocol::paper_fixed:
-    case Protocol::paper_adaptive:
-        return 4;
-    case Protocol::race:
-        return 2;
-    case Protocol::kernel_only:
-        return 3;
-    case Protocol::model:
-        return 1;
-    }
-    return 0;
+    return named(name, all_protocols, "policy", "the timing policy");
 }
 
 RunLimits run_limits(Protocol protocol) {
@@ -137,8 +113,10 @@ RunResult run_alone(ClockedDevice& device, std::span<const std::size_t> others, 
     Alone alone(device, limits, result);
     for (std::uint32_t repeat = 0; repeat < limits.repeats; ++repeat)
         for (std::size_t i = 0; i < result.times.size(); ++i) {
-            if (go_on && !go_on())
+            if (go_on && !go_on()) { // some have fewer windows than others, or none
+                result.verdict = "withheld: stopped before all windows were measured";
                 return result;
+            }
             alone.run(result.times[repeat % 2 == 0 ? i : result.times.size() - 1 - i]);
         }
     const RunTimes& fallback = result.times.front();

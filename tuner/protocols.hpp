@@ -28,9 +28,6 @@ const char* to_string(Protocol protocol) noexcept; ///< "model", "race", "sustai
 /// Throws Error{invalid_argument} that names `policy` and lists the names.
 Protocol protocol_named(std::string_view name);
 
-/// How much a winner of this protocol is worth: a call that finds several takes the highest.
-int rank(Protocol protocol) noexcept;
-
 /// The paper's protocols: each candidate runs alone.
 struct RunLimits {
     double idle_s = 2;
@@ -59,7 +56,8 @@ struct RunResult {
 
 /// Runs candidate 0 and `others`, in alternating order over the repeats. The winner is the one with the
 /// lowest median, if that is below the default's by at least `precision` and, with several repeats, the two
-/// ranges do not meet. (The paper reports median and range and leaves the verdict to the reader.)
+/// ranges do not meet. (The paper reports median and range and leaves the verdict to the reader.) Where
+/// `go_on` ends it early, the default stays.
 RunResult run_alone(ClockedDevice& device, std::span<const std::size_t> others, const RunLimits& limits,
                     double precision, const std::function<bool()>& go_on = {});
 

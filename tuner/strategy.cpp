@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "zyfa/error.hpp"
+#include "tuner/names.hpp"
 
 namespace zyfa::tuner {
 
@@ -146,14 +146,7 @@ const char* to_string(Strategy strategy) noexcept {
 }
 
 Strategy strategy_named(std::string_view name) {
-    std::string accepted;
-    for (const Strategy strategy : all_strategies) {
-        if (name == to_string(strategy))
-            return strategy;
-        accepted += std::string(accepted.empty() ? "" : ", ") + "\"" + to_string(strategy) + "\"";
-    }
-    throw Error(ErrorCode::invalid_argument, "search",
-                "the search is \"" + std::string(name) + "\"; accepted: " + accepted);
+    return named(name, all_strategies, "search", "the search");
 }
 
 Trace search(Strategy strategy, const std::vector<SearchPoint>& points, const Evaluate& evaluate,

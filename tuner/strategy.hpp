@@ -31,8 +31,8 @@ using Evaluate = std::function<std::optional<double>(std::size_t point, double e
 
 /// Points in the order in which they were measured, each at its last effort. Every strategy begins with the
 /// default, points[0], and passes by rejected points. `axes` orders the coordinate search; empty: the order
-/// of names. What it needs beyond the default's own time: a point is better by more than `tie` (relative), so
-/// that equal points do not send it round.
+/// of names. It goes on from another point only if that is faster by more than `tie` (relative), so that
+/// equal points do not send it round.
 struct Trace {
     struct Step {
         std::size_t point;

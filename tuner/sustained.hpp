@@ -21,7 +21,9 @@
 namespace zyfa::tuner {
 
 struct SustainedLimits {
-    /// Relative difference from which on a candidate is worth leaving the default for.
+    /// Relative difference from which on a candidate is worth leaving the default for. Not sharp: an interval
+    /// of at most this width that excludes zero and reaches it is enough (decide()), so that a candidate
+    /// which is faster by half of this or more may win too.
     double precision = 0.01;
     /// Probability of any false verdict, over all candidates and looks of one tuning.
     double error = 0.05;
@@ -61,7 +63,7 @@ struct Conditions {
     std::uint32_t other_users = 0;
     std::size_t readings = 0;
 };
-/// Of all readings of the blocks; of one candidate's where one is given.
+/// Of all readings of the blocks.
 Conditions conditions_of(std::span<const TimedBlock> blocks);
 
 struct SustainedResult {

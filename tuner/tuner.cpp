@@ -2,6 +2,8 @@
 // One tuning from the first candidate to the verdict.
 #include "tuner/tuner.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <ctime>
 #include <limits>
@@ -56,7 +58,13 @@ class PassedTimer : public BlockTimer {
 Protocol protocol_of(const Options& options, const runtime::Runtime& runtime) {
     if (options.policy.empty())
         return runtime.simulated() ? Protocol::model : Protocol::race;
-    return protocol_named(options.policy);
+    const Protocol protocol = protocol_named(options.policy);
+    if (protocol == Protocol::model && !runtime.simulated()) // it would judge by one launch each
+        throw Error(
+            ErrorCode::invalid_argument, "policy",
+            "the timing policy is \"model\", and the device is no simulator, whose times are computed; "
+            "accepted: the other policies");
+    return protocol;
 }
 
 class Tuning {
@@ -122,9 +130,20 @@ class Tuning {
                                      {"rows", options_.gate_rows},
                                      {"data", data.finish().hex()},
                                      {"versions", versions()}};
-        try {
+        keep_journal([&] {
+            if (options_.fresh)
+                unlink(options_.journal.c_str());
             journal_.emplace(options_.journal, subject.dump());
-        } catch (const Error& error) { // a tuning that cannot be resumed is better than none
+        });
+    }
+
+    /// A tuning that cannot be resumed is better than none: the disk may be full.
+    template <class Action>
+    void keep_journal(Action&& action) {
+        try {
+            action();
+        } catch (const Error& error) {
+            journal_.reset();
             report(error.what(), 0);
         }
     }
@@ -231,10 +250,10 @@ class Tuning {
                     passed = Passed{outcome_.measurements.size(), binary, std::nullopt};
             } else {
                 if (journal_)
-                    journal_->begin(point.schedule);
+                    keep_journal([&] { journal_->begin(point.schedule); });
                 passed = gate_and_time(point.schedule, *binary, measurement, effort);
                 if (journal_)
-                    journal_->end(measurement);
+                    keep_journal([&] { journal_->end(measurement); });
             }
         }
         sink_.measured(measurement);

@@ -54,6 +54,7 @@ struct Options {
     /// File that holds what has been measured, so that a later tuning of the same thing goes on from there
     /// (tuner/journal.hpp); empty: none.
     std::string journal;
+    bool fresh = false; ///< whatever the journal holds, measure all again
 };
 
 struct Outcome {

@@ -14,8 +14,8 @@
 namespace zyfa {
 inline namespace v0 {
 
-/// Everything here has an environment variable of the same meaning that is read once, when options are made
-/// by `from_environment`: ZYFA_DEVICE, ZYFA_HIP_LIBRARY, ZYFA_COMGR_LIBRARY, ZYFA_CACHE_DIR,
+/// Most of it has an environment variable of the same meaning that is read once, when options are made by
+/// `from_environment`: ZYFA_DEVICE, ZYFA_HIP_LIBRARY, ZYFA_COMGR_LIBRARY, ZYFA_CACHE_DIR,
 /// ZYFA_CACHE_LAYERS, ZYFA_WINNERS_LAYER, ZYFA_MODE, ZYFA_LOG, ZYFA_BATCH_INVARIANT (0 or 1). A privileged
 /// process (setuid, setgid, file capabilities: AT_SECURE of getauxval(3)) reads none of them, nor $HOME and
 /// $XDG_CACHE_HOME.

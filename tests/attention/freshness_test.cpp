@@ -17,24 +17,6 @@ namespace {
 
 const Problem problem = bf16(1, 4, 2, 200, 200);
 
-Explanation tune_shortly(Context& context) {
-    call::PrepareRequest request;
-    request.mode = Mode::tune;
-    request.tuning.emplace();
-    request.tuning->budget_s = 0;
-    const templates::Template& form = templates::template_for(problem);
-    request.tuning->candidates = templates::enumerate(form, problem);
-    request.tuning->candidates->resize(2);
-    return context.impl().prepare(problem, 0, request);
-}
-
-void run(Context& context) {
-    Tensors tensors(context, problem);
-    context.attention(tensors.args());
-    const std::string fault = tensors.check(64);
-    CHECK_MESSAGE(fault.empty(), fault);
-}
-
 cache::Cache store_in(const TemporaryFolder& folder) {
     return cache::Cache({.user_dir = folder.path(), .read_only = {}});
 }
@@ -49,7 +31,7 @@ std::string leave_stale_winner(const TemporaryFolder& folder) {
     Digest key;
     {
         Context context(simulator(Mode::tune, folder.path()));
-        tune_shortly(context);
+        tune_shortly(context, problem);
         key = key_on(context);
     }
     cache::Cache store = store_in(folder);
@@ -79,7 +61,7 @@ TEST_CASE("a stale winner's schedule is assembled anew in mode replay, without t
     const std::string schedule = leave_stale_winner(folder);
     Context context(simulator(Mode::replay, folder.path()));
     CHECK(context.explain(problem).schedule == schedule);
-    run(context);
+    call_and_check(context, problem);
     const Explanation explanation = context.prepare(problem);
     CHECK(explanation.schedule == schedule);
     CHECK(explanation.cache == CacheResult::miss);
@@ -88,7 +70,7 @@ TEST_CASE("a stale winner's schedule is assembled anew in mode replay, without t
     CHECK(context.counters().assembled == 1);
     CHECK(context.counters().timed == 0);
     Context next(simulator(Mode::replay, folder.path())); // the binary was kept
-    run(next);
+    call_and_check(next, problem);
     CHECK(next.counters().stale == 1);
     CHECK(next.counters().assembled == 0);
 }
@@ -122,7 +104,7 @@ TEST_CASE("a stale winner is where mode tune starts, after the default, and a ne
         }));
     }
     Context context(simulator(Mode::must_hit, folder.path()));
-    run(context);
+    call_and_check(context, problem);
     CHECK(context.counters().hits == 1);
     CHECK(context.counters().stale == 0);
 }
@@ -132,12 +114,12 @@ TEST_CASE("evidence of another driver is called old, and the winner is served") 
     {
         Context context(simulator(Mode::tune, folder.path()));
         set_driver(context, "6.12");
-        tune_shortly(context);
+        tune_shortly(context, problem);
         CHECK(context.counters().old == 0);
     }
     Context context(simulator(Mode::must_hit, folder.path()));
     set_driver(context, "6.14");
-    run(context);
+    call_and_check(context, problem);
     const Explanation explanation = context.prepare(problem);
     CHECK(explanation.cache == CacheResult::hit);
     CHECK_MESSAGE(explanation.reason.find("driver 6.12 -> 6.14") != std::string::npos, explanation.reason);
@@ -171,7 +153,7 @@ TEST_CASE("who waits longer than the bound runs the default schedule from memory
         Context context(options);
         const Digest binary = Digest::from_hex(context.explain(problem).binary_digest);
         const auto held = other.lock(binary, 1);
-        run(context);
+        call_and_check(context, problem);
         CHECK(context.counters().timed_out == 1);
         CHECK(context.counters().unpublished == 1);
         CHECK(context.counters().assembled == 1);
@@ -182,7 +164,7 @@ TEST_CASE("who waits longer than the bound runs the default schedule from memory
         options.tune_budget_s = options.wait_s = 0.05;
         Context context(options);
         const auto held = other.lock(key_on(context), 1);
-        run(context);
+        call_and_check(context, problem);
         const Explanation explanation = context.prepare(problem);
         CHECK(explanation.schedule == templates::template_for(problem).default_schedule(problem).canonical());
         CHECK(context.counters().timed_out == 1);

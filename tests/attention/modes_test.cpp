@@ -33,27 +33,6 @@ Stored stored(Context& context) {
     return sum;
 }
 
-/// One call, compared with fp64.
-void run(Context& context, const Problem& asked = problem) {
-    Tensors tensors(context, asked);
-    context.attention(tensors.args());
-    const std::string fault = tensors.check(64);
-    CHECK_MESSAGE(fault.empty(), fault);
-}
-
-/// Tunes two schedules only: enough for what these tests ask.
-Explanation tune_shortly(Context& context, bool again = false) {
-    call::PrepareRequest request;
-    request.mode = Mode::tune;
-    request.retune = again;
-    request.tuning.emplace();
-    request.tuning->budget_s = 0;
-    const templates::Template& form = templates::template_for(problem);
-    request.tuning->candidates = templates::enumerate(form, problem);
-    request.tuning->candidates->resize(2);
-    return context.impl().prepare(problem, 0, request);
-}
-
 } // namespace
 
 TEST_CASE("mode off takes the default schedule and stores nothing") {
@@ -64,7 +43,7 @@ TEST_CASE("mode off takes the default schedule and stores nothing") {
     CHECK(explanation.schedule == templates::template_for(problem).default_schedule(problem).canonical());
     CHECK(explanation.resident);
     CHECK_FALSE(explanation.toolchain.empty());
-    run(context);
+    call_and_check(context, problem);
     const Counters counters = context.counters();
     CHECK(counters.assembled == 1);
     CHECK(counters.hits + counters.misses + counters.timed + counters.gated == 0);
@@ -85,7 +64,7 @@ TEST_CASE("mode replay without a winner takes the default and keeps its binary f
         CHECK(stored(context).winners == 0);
     }
     Context context(simulator(Mode::replay, folder.path()));
-    run(context);
+    call_and_check(context, problem);
     CHECK(context.counters().assembled == 0);
     CHECK(context.counters().misses == 1);
 }
@@ -95,7 +74,7 @@ TEST_CASE("mode tune measures, stores a winner with its evidence, and later cont
     std::string schedule, digest;
     {
         Context context(simulator(Mode::tune, folder.path()));
-        const Explanation explanation = tune_shortly(context);
+        const Explanation explanation = tune_shortly(context, problem);
         schedule = explanation.schedule;
         digest = explanation.binary_digest;
         CHECK(explanation.cache == CacheResult::miss);
@@ -114,12 +93,12 @@ TEST_CASE("mode tune measures, stores a winner with its evidence, and later cont
         CHECK(counters.misses == 1);
         CHECK(stored(context).winners == 1);
         CHECK(stored(context).measurements == 2);
-        run(context); // resident: nothing is tuned again
+        call_and_check(context, problem); // resident: nothing is tuned again
         CHECK(context.counters().timed == 2);
     }
     for (const Mode mode : {Mode::tune, Mode::replay, Mode::must_hit}) {
         Context context(simulator(mode, folder.path()));
-        run(context);
+        call_and_check(context, problem);
         const Explanation explanation = context.explain(problem);
         CHECK(explanation.cache == CacheResult::hit);
         CHECK(explanation.schedule == schedule);
@@ -136,12 +115,12 @@ TEST_CASE("a read-only layer answers where the user layer has nothing") {
     const TemporaryFolder shipped, user;
     {
         Context context(simulator(Mode::tune, shipped.path()));
-        tune_shortly(context);
+        tune_shortly(context, problem);
     }
     ContextOptions options = simulator(Mode::must_hit, user.path());
     options.cache_layers = {shipped.path()};
     Context context(options);
-    run(context);
+    call_and_check(context, problem);
     CHECK(context.counters().hits == 1);
     CHECK(context.counters().assembled == 0);
 }
@@ -150,13 +129,13 @@ TEST_CASE("a server without an assembler runs what another machine has stored") 
     const TemporaryFolder folder;
     {
         Context context(simulator(Mode::tune, folder.path()));
-        tune_shortly(context);
+        tune_shortly(context, problem);
     }
     ContextOptions options = simulator(Mode::must_hit, ":memory:");
     options.comgr_library = "/nowhere/libamd_comgr.so";
     options.cache_layers = {folder.path()};
     Context context(options);
-    run(context);
+    call_and_check(context, problem);
     CHECK(context.counters().hits == 1);
     CHECK(context.counters().assembled == 0);
     REQUIRE(context.layers().size() == 2);
@@ -195,10 +174,10 @@ TEST_CASE("explain only looks") {
 TEST_CASE("lengths of one bucket are served without another look at the cache") {
     const TemporaryFolder folder;
     Context context(simulator(Mode::replay, folder.path()));
-    run(context, bf16(1, 4, 2, 200, 200));
+    call_and_check(context, bf16(1, 4, 2, 200, 200));
     const Counters first = context.counters();
     for (const std::int64_t length : {180, 190, 210, 250})
-        run(context, bf16(1, 4, 2, length, length));
+        call_and_check(context, bf16(1, 4, 2, length, length));
     const Counters last = context.counters();
     CHECK(last.assembled == first.assembled);
     CHECK(last.hits + last.misses == first.hits + first.misses);
@@ -243,12 +222,12 @@ TEST_CASE("a large problem is tuned on given inputs within its budget, on a cut 
 TEST_CASE("tuning again replaces the winner, and calls take the new one") {
     const TemporaryFolder folder;
     Context context(simulator(Mode::tune, folder.path()));
-    tune_shortly(context);
-    run(context);
+    tune_shortly(context, problem);
+    call_and_check(context, problem);
     const std::uint64_t timed = context.counters().timed;
-    tune_shortly(context, true);
+    tune_shortly(context, problem, true);
     CHECK(context.counters().timed == 2 * timed);
-    run(context);
+    call_and_check(context, problem);
     CHECK(stored(context).winners == 1);
 }
 
@@ -257,7 +236,7 @@ TEST_CASE("a budget too small for anything still measures and stores the default
     ContextOptions options = simulator(Mode::tune, folder.path());
     options.tune_budget_s = 1e-3;
     Context context(options);
-    run(context);
+    call_and_check(context, problem);
     CHECK(context.counters().timed == 1);
     const Explanation explanation = context.explain(problem);
     CHECK(Evidence::from_json(explanation.evidence_json).verdict == "default");
@@ -269,7 +248,7 @@ TEST_CASE("damage in the cache is a miss that is counted and rebuilt") {
     std::string winner;
     {
         Context context(simulator(Mode::tune, folder.path()));
-        winner = tune_shortly(context).schedule;
+        winner = tune_shortly(context, problem).schedule;
     }
     // Flip one bit in every stored code object: they are the only zstd frames in the file.
     const std::string frame{"\x28\xb5\x2f\xfd"};
@@ -292,7 +271,7 @@ TEST_CASE("damage in the cache is a miss that is counted and rebuilt") {
     CHECK(error_of([&] {
               Context context(simulator(Mode::must_hit, folder.path()));
               try {
-                  run(context);
+                  call_and_check(context, problem);
               } catch (const Error&) {
                   CHECK(context.counters().damaged >= 1);
                   throw;
@@ -304,19 +283,19 @@ TEST_CASE("damage in the cache is a miss that is counted and rebuilt") {
         CHECK(explanation.cache == CacheResult::miss);
         CHECK(explanation.schedule == winner); // measured with this very text: no need to tune
         CHECK_MESSAGE(explanation.reason.find("damaged") != std::string::npos, explanation.reason);
-        run(context);
+        call_and_check(context, problem);
         CHECK(context.counters().misses == 1);
         CHECK(context.counters().assembled == 1);
         CHECK(context.counters().timed == 0);
     }
     Context context(simulator(Mode::must_hit, folder.path()));
-    run(context);
+    call_and_check(context, problem);
     CHECK(context.counters().damaged == 0);
     CHECK(context.counters().hits == 1);
 }
 
 TEST_CASE("a cache that cannot be written does not fail a call") {
     Context context(simulator(Mode::tune, "/proc/zyfa-cannot-be-made"));
-    CHECK(tune_shortly(context).resident);
-    run(context);
+    CHECK(tune_shortly(context, problem).resident);
+    call_and_check(context, problem);
 }

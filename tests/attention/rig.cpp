@@ -7,6 +7,8 @@
 
 #include <unistd.h>
 
+#include <doctest/doctest.h>
+
 #include "attention/context_impl.hpp"
 #include "tuner/gate.hpp"
 #include "tuner/output_bits.hpp"
@@ -37,6 +39,25 @@ ContextOptions simulator(Mode mode, const std::string& cache_dir) {
 
 const std::shared_ptr<runtime::Runtime>& runtime_of(Context& context) {
     return context.impl().services().runtime();
+}
+
+void call_and_check(Context& context, const Problem& problem) {
+    Tensors tensors(context, problem);
+    context.attention(tensors.args());
+    const std::string fault = tensors.check(64);
+    CHECK_MESSAGE(fault.empty(), fault);
+}
+
+Explanation tune_shortly(Context& context, const Problem& problem, bool again) {
+    call::PrepareRequest request;
+    request.mode = Mode::tune;
+    request.retune = again;
+    request.tuning.emplace();
+    request.tuning->budget_s = 0;
+    const templates::Template& form = templates::template_for(problem);
+    request.tuning->candidates = templates::enumerate(form, problem);
+    request.tuning->candidates->resize(2);
+    return context.impl().prepare(problem, 0, request);
 }
 
 Tensors::Tensors(Context& context, const Problem& problem, int device, Distribution distribution)

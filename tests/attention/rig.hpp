@@ -32,6 +32,13 @@ class TemporaryFolder {
 /// The simulator with two devices; the user layer in `cache_dir`.
 ContextOptions simulator(Mode mode, const std::string& cache_dir = ":memory:");
 
+/// One call on `problem`, 64 rows of which are compared with fp64.
+void call_and_check(Context& context, const Problem& problem);
+
+/// Tunes two schedules only, the default and the next one: enough for most tests. `again`: although a winner
+/// is known.
+Explanation tune_shortly(Context& context, const Problem& problem, bool again = false);
+
 /// The run time of a context.
 const std::shared_ptr<runtime::Runtime>& runtime_of(Context& context);
 

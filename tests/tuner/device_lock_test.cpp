@@ -71,5 +71,6 @@ TEST_CASE("a process that is killed does not keep the lock") {
 }
 
 TEST_CASE("a lock that cannot be made names its file") {
-    CHECK_THROWS_AS(DeviceLock("no/such\x01/../../folder/" + std::string(300, 'x')), Error);
+    const std::string pci = "no/such\x01/../../folder/" + std::string(300, 'x');
+    CHECK_THROWS_WITH_AS(DeviceLock{pci}, doctest::Contains(device_lock_path(pci).c_str()), Error);
 }

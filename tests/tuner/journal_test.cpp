@@ -77,9 +77,8 @@ TEST_CASE("a journal cut at any byte opens, with the measurements whose lines ar
     for (std::size_t size = 0; size <= whole.size(); size += 7) {
         std::ofstream(folder.file(), std::ios::trunc) << whole.substr(0, size);
         std::size_t ends = 0;
-        for (std::size_t at = 0; (at = whole.find("\n", at)) < size; ++at)
-            ends += whole.substr(0, at).rfind("{\"end\"") > whole.substr(0, at).rfind("\n") + 0 &&
-                    whole.substr(0, at).rfind("\n{\"end\"") == whole.substr(0, at).rfind('\n');
+        for (std::size_t from = 0, end = 0; (end = whole.find('\n', from)) < size; from = end + 1)
+            ends += whole.compare(from, 6, "{\"end\"") == 0;
         Journal journal(folder.file(), "a");
         CHECK(journal.size() == ends);
         journal.end(measured(9, 9)); // and goes on
@@ -112,6 +111,14 @@ TEST_CASE("a cancelled tuning is resumed: what was measured is not measured agai
     CHECK(whole.gated == 2);
     CHECK(whole.schedule == CopyTemplate::schedule(0));
     CHECK_FALSE(std::filesystem::exists(folder.file())); // complete
+    asked = 0;
+    options.cancelled = [&] { return ++asked > 2; };
+    tune_it();
+    options.cancelled = {};
+    options.fresh = true;
+    const Outcome anew = tune_it();
+    CHECK(anew.resumed == 0);
+    CHECK(anew.gated == 4);
 }
 
 TEST_CASE("a candidate with which two processes ended is not tried again") {

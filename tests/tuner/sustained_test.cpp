@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "bench/replay/trials.hpp"
+#include "core/measurement.hpp"
 #include "tuner/protocols.hpp"
 
 using namespace zyfa::tuner;
@@ -163,8 +164,15 @@ TEST_CASE("protocols by name") {
     CHECK_THROWS_WITH(protocol_named("fast"),
                       "policy: the timing policy is \"fast\"; accepted: \"model\", \"race\", \"sustained\", "
                       "\"paper-fixed\", \"paper-adaptive\", \"kernel-only\"");
-    CHECK(rank(Protocol::sustained) > rank(Protocol::race));
-    CHECK(rank(Protocol::race) > rank(Protocol::model));
+    for (const Protocol worse : {Protocol::paper_fixed, Protocol::paper_adaptive, Protocol::kernel_only,
+                                 Protocol::race, Protocol::model}) {
+        CHECK(zyfa::policy_rank(to_string(worse)) > 0); // each is known by its name
+        CHECK(zyfa::policy_rank("sustained") > zyfa::policy_rank(to_string(worse)));
+    }
+    CHECK(zyfa::policy_rank("paper-fixed") > zyfa::policy_rank("kernel-only"));
+    CHECK(zyfa::policy_rank("kernel-only") > zyfa::policy_rank("race"));
+    CHECK(zyfa::policy_rank("race") > zyfa::policy_rank("model"));
+    CHECK(zyfa::policy_rank("model") > zyfa::policy_rank("of another version"));
     CHECK(run_limits(Protocol::kernel_only).warm_in_launches == 500);
     CHECK(run_limits(Protocol::kernel_only).window_launches == 100);
 }
@@ -178,6 +186,11 @@ TEST_CASE("the paper's protocols alternate the order and report median and range
     CHECK(result.times[1].ms.median == doctest::Approx(9));
     CHECK(result.winner == 1);
     CHECK(result.verdict == "faster by 11.1%");
+    int windows = 0; // stopped after the second of six
+    const RunResult cut =
+        run_alone(device, one, run_limits(Protocol::paper_fixed), 0.01, [&] { return windows++ < 2; });
+    CHECK(cut.winner == 0);
+    CHECK(cut.verdict.starts_with("withheld: stopped"));
 }
 
 TEST_CASE("sustained, on recorded series: flash on zeros, repetition 2 against 0, is a real difference") {
