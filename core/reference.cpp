@@ -11,6 +11,8 @@
 #include <limits>
 #include <numbers>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "core/reference_kernel.hpp"
 #include "zyfa/error.hpp"
@@ -133,6 +135,18 @@ double largest(const double* scores, std::size_t count, std::size_t stride) {
     return result;
 }
 
+/// The row's scores with these keys: `scale` times their dot products.
+std::vector<double> scores_of(const Problem& problem, const Tensors& t, std::int64_t batch, std::int64_t head,
+                              std::int64_t row, const std::vector<std::int64_t>& keys, double scale) {
+    const std::vector<double> q = t.q.read(batch, head, row);
+    std::vector<double> scores;
+    scores.reserve(keys.size());
+    for (const std::int64_t key : keys)
+        scores.push_back(scale *
+                         dot(q.data(), t.k.read(batch, kv_head(problem, head), key).data(), problem.dim_qk));
+    return scores;
+}
+
 ReferenceRow empty_row(const Problem& problem) {
     return {std::vector<double>(static_cast<std::size_t>(problem.dim_v), 0.0), -infinity};
 }
@@ -249,12 +263,7 @@ ReferenceRow reference_row(const Problem& problem, const HostTensors& tensors, s
     ReferenceRow result = empty_row(problem);
     if (keys.empty())
         return result;
-    const std::vector<double> q = t.q.read(batch, head, row);
-    std::vector<double> scores;
-    scores.reserve(keys.size());
-    for (const std::int64_t key : keys)
-        scores.push_back(score_scale(problem) *
-                         dot(q.data(), t.k.read(batch, kv_head(problem, head), key).data(), problem.dim_qk));
+    const std::vector<double> scores = scores_of(problem, t, batch, head, row, keys, score_scale(problem));
     const double maximum = largest(scores.data(), scores.size(), 1);
     double sum = 0;
     for (std::size_t j = 0; j < keys.size(); ++j) {
@@ -329,43 +338,62 @@ ReferenceRow emulate_bf16_row(const Problem& problem, const HostTensors& tensors
 }
 
 ReferenceRow emulate_fp8_row(const Problem& problem, const HostTensors& tensors, std::int64_t batch,
-                             std::int64_t head, std::int64_t row, Probability probability) {
-    constexpr double sigma = 6, beta = 0.35;
-    constexpr std::int64_t block = 64;
+                             std::int64_t head, std::int64_t row, Probability probability,
+                             AppliedMaximum applied) {
+    constexpr double sigma = 6, beta = 0.35, tau = 2.75;
     const Tensors t(problem, tensors);
     const std::vector<std::int64_t> keys = visible_keys(problem, row);
     ReferenceRow result = empty_row(problem);
     if (keys.empty())
         return result;
-    const std::vector<double> q = t.q.read(batch, head, row);
-    const double scale = score_scale(problem) * std::numbers::log2e;
-    std::vector<double> scores;
-    for (const std::int64_t key : keys)
-        scores.push_back(scale *
-                         dot(q.data(), t.k.read(batch, kv_head(problem, head), key).data(), problem.dim_qk));
-    const double maximum = largest(scores.data(), scores.size(), 1);
-    double sum = 0;
-    for (std::size_t first = 0; first < keys.size();) {
+    const std::vector<double> scores =
+        scores_of(problem, t, batch, head, row, keys, score_scale(problem) * std::numbers::log2e);
+    const auto largest_of = [&](std::size_t first, std::size_t end) {
+        return largest(scores.data() + first, end - first, 1);
+    };
+    /// End of the keys that share their group of `width` keys with number `first`.
+    const auto group_end = [&](std::size_t first, std::int64_t width) {
         std::size_t end = first;
-        while (end < keys.size() && keys[end] / block == keys[first] / block)
+        while (end < keys.size() && keys[end] / width == keys[first] / width)
             ++end;
-        const double offset =
-            std::min(std::floor(maximum - largest(scores.data() + first, end - first, 1)), 120.0);
-        for (; first < end; ++first) {
-            const double x = scores[first] - maximum + offset;
-            double p;
-            if (std::isnan(x))
-                p = x;
-            else if (probability == Probability::exact)
-                p = e4m3_to_float(float_to_e4m3(static_cast<float>(std::exp2(x + sigma))));
-            else
-                p = e4m3_to_float(static_cast<std::uint8_t>(
-                    std::clamp(std::nearbyint(8 * (x + sigma + 7) - beta), 0.0, 126.0)));
-            p = std::ldexp(p, -static_cast<int>(offset));
-            sum += p;
-            const std::vector<double> v = t.v.read(batch, kv_head(problem, head), keys[first]);
-            for (std::size_t d = 0; d < result.o.size(); ++d)
-                result.o[d] += p * v[d];
+        return end;
+    };
+    std::vector<std::pair<std::size_t, std::size_t>> blocks;
+    for (std::size_t first = 0; first < keys.size(); first = blocks.back().second)
+        blocks.emplace_back(first, group_end(first, 128));
+    if (applied == AppliedMaximum::lazy_backwards)
+        std::reverse(blocks.begin(), blocks.end());
+
+    double maximum = applied == AppliedMaximum::exact ? largest_of(0, keys.size()) : -infinity;
+    double sum = 0;
+    for (const auto& [block_first, block_end] : blocks) {
+        const double found = largest_of(block_first, block_end);
+        if (applied != AppliedMaximum::exact && found - maximum > tau) {
+            const double factor = std::exp2(maximum - found);
+            sum *= factor;
+            for (double& value : result.o)
+                value *= factor;
+            maximum = found;
+        }
+        for (std::size_t first = block_first; first < block_end;) {
+            const std::size_t end = group_end(first, 64);
+            const double offset = std::clamp(std::floor(maximum - largest_of(first, end)), 0.0, 120.0);
+            for (; first < end; ++first) {
+                const double x = scores[first] - maximum + offset;
+                double p;
+                if (std::isnan(x))
+                    p = x;
+                else if (probability == Probability::exact)
+                    p = e4m3_to_float(float_to_e4m3(static_cast<float>(std::exp2(x + sigma))));
+                else
+                    p = e4m3_to_float(static_cast<std::uint8_t>(
+                        std::clamp(std::nearbyint(8 * (x + sigma + 7) - beta), 0.0, 126.0)));
+                p = std::ldexp(p, -static_cast<int>(offset));
+                sum += p;
+                const std::vector<double> v = t.v.read(batch, kv_head(problem, head), keys[first]);
+                for (std::size_t d = 0; d < result.o.size(); ++d)
+                    result.o[d] += p * v[d];
+            }
         }
     }
     for (double& value : result.o)

@@ -42,11 +42,17 @@ void reference_head(const Problem& problem, const HostTensors& tensors, std::int
 ReferenceRow emulate_bf16_row(const Problem& problem, const HostTensors& tensors, std::int64_t batch,
                               std::int64_t head, std::int64_t row);
 
+/// What the probabilities of a row are relative to: its maximum, or the maximum of the blocks of 128 keys so
+/// far, taken anew where it has grown by more than 2.75 base-2 units (the largest tau of the FP8 schedules'
+/// grid), from the first block on or from the last one.
+enum class AppliedMaximum : std::uint8_t { exact, lazy_forwards, lazy_backwards };
+
 /// The same of the FP8 kernels' arithmetic (paper Section IV-B): per 64 keys a power of two, probabilities
 /// rounded to e4m3 with shift 6, by the exponential or by the line between powers of two (bias 0.35), row sum
-/// of the rounded ones, exact maximum, O rounded to BF16. Its LSE is that of the rounded probabilities.
+/// of the rounded ones, O rounded to BF16. Its LSE is that of the rounded probabilities.
 ReferenceRow emulate_fp8_row(const Problem& problem, const HostTensors& tensors, std::int64_t batch,
-                             std::int64_t head, std::int64_t row, Probability probability);
+                             std::int64_t head, std::int64_t row, Probability probability,
+                             AppliedMaximum applied = AppliedMaximum::exact);
 
 /// relative RMS = sqrt(sum (a-b)^2 / sum b^2), SNR = -20 log10 of it.
 struct ErrorSummary {

@@ -32,21 +32,6 @@ class Fp8Forward final : public ForwardTemplate {
               tau_grid),
           geometry_(geometry), lean_(lean) {}
 
-    bool serves(const Problem& p, std::string* why) const override {
-        if (!ForwardTemplate::serves(p, why))
-            return false;
-        // A block's second 64 keys are reached by 64 row strides in 32 bits.
-        constexpr std::int64_t longest = (std::int64_t{1} << 26) - 1;
-        for (const auto& [name, strides] : {std::pair{"k", p.k}, {"v", p.v}})
-            if (p.seq_kv > 1 && (strides.seq < 0 || strides.seq > longest)) {
-                if (why)
-                    *why = std::string(name) + " has a row stride of " + std::to_string(strides.seq) +
-                           " bytes; accepted is up to " + std::to_string(longest);
-                return false;
-            }
-        return true;
-    }
-
   protected:
     std::vector<ParameterSpec> own_space(const Problem& p) const override {
         ParameterSpec form{

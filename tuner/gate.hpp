@@ -59,7 +59,7 @@ class GateReference {
     };
     const Problem& problem() const noexcept { return problem_; }
     const std::vector<Row>& rows() const noexcept { return rows_; }
-    /// Of the plain emulation.
+    /// Of the plain emulation; FP8: the largest over the maxima that a row may have been computed with.
     struct RelativeRms {
         double pooled = 0, by_row = 0;
     };

@@ -71,7 +71,7 @@ void emit_find_special(isa::Emitter& e, const Fp8Kernel& k);
 void emit_maximum(isa::Emitter& e, const Fp8Kernel& k);
 /// Takes the new maximum where VCC says so and multiplies the first column tile; the others are left to the
 /// matrix phase (mode_rescale), where they fit between the MFMAs. Ends at .Lprobabilities, .Llarge, or, where
-/// NaN was found and replaced, at .Lmaximum.
+/// NaN was found and replaced, at softmax_entry.
 void emit_rescale(isa::Emitter& e, const Fp8Kernel& k);
 /// Block scales, probabilities, packing to e4m3. `shifted`: the maximum is already taken from the scores.
 void emit_probabilities(isa::Emitter& e, const Fp8Kernel& k, bool shifted);
