@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,8 +15,22 @@ namespace zyfa::cache {
 inline constexpr std::uint64_t max_content_bytes = 256u << 20;
 
 /// One zstd frame that states its content's size.
-std::vector<std::byte> compress(std::span<const std::byte> content,
-                                std::span<const std::byte> dictionary = {}, int level = 9);
+std::vector<std::byte> compress(std::span<const std::byte> content, int level = 9);
+
+/// Compresses many contents against one dictionary, which is indexed once: at high levels that takes far
+/// longer than compressing a small content.
+class DictionaryCompressor {
+  public:
+    DictionaryCompressor(std::span<const std::byte> dictionary, int level);
+    ~DictionaryCompressor();
+    DictionaryCompressor(const DictionaryCompressor&) = delete;
+    DictionaryCompressor& operator=(const DictionaryCompressor&) = delete;
+    std::vector<std::byte> compress(std::span<const std::byte> content);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
 
 /// nullopt where the frame is damaged, needs another dictionary, or its content is larger than
 /// max_content_bytes.

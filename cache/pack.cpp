@@ -187,14 +187,15 @@ std::vector<std::byte> write_pack(const Content& content, const SecretKey* signe
     Writer writer(unix_time);
     const std::vector<std::byte> dictionary =
         make_dictionary(sorted, measurements.empty() ? nullptr : measurements.begin()->second);
-    writer.add("dictionary", {}, compress(dictionary, {}, level));
+    writer.add("dictionary", {}, compress(dictionary, level));
+    DictionaryCompressor against(dictionary, level);
     for (const BinaryRecord& record : sorted.binaries)
-        writer.add("binary", record.key, compress(encode(record), dictionary, level));
+        writer.add("binary", record.key, against.compress(encode(record)));
     for (const WinnerRecord& record : sorted.winners)
-        writer.add("winner", record.key, compress(encode(record), dictionary, level));
+        writer.add("winner", record.key, against.compress(encode(record)));
     std::map<std::pair<Digest, Digest>, std::vector<std::byte>> frames; // ordered by the frame's digest
     for (const auto& [place, record] : measurements) {
-        auto frame = compress(encode(*record), dictionary, level);
+        auto frame = against.compress(encode(*record));
         frames.emplace(std::pair(record->key, digest(std::span<const std::byte>(frame))), std::move(frame));
     }
     for (const auto& [place, frame] : frames)

@@ -14,6 +14,7 @@
 #include "cli/files.hpp"
 #include "cli/problem_flags.hpp"
 #include "cli/schedule_flags.hpp"
+#include "cli/shape_json.hpp"
 #include "core/keys.hpp"
 #include "jit/assembler.hpp"
 #include "templates/template.hpp"
@@ -39,21 +40,13 @@ nlohmann::ordered_json attention_json(const Problem& problem) {
                                       {"strides", {strides.batch, strides.head, strides.seq}}};
     };
     const bool fp8 = problem.dtype == DType::e4m3;
-    nlohmann::ordered_json json{{"dtype", to_string(problem.dtype)},
-                                {"batch", problem.batch},
-                                {"heads_q", problem.heads_q},
-                                {"heads_kv", problem.heads_kv},
-                                {"seq_q", problem.seq_q},
-                                {"seq_kv", problem.seq_kv},
-                                {"dim_qk", problem.dim_qk},
-                                {"dim_v", problem.dim_v},
-                                {"mask", to_string(problem.mask)},
-                                {"softmax_scale", problem.softmax_scale},
-                                {"q", tensor("q", problem.q)},
-                                {"k", tensor("k", problem.k)},
-                                {"v", tensor("v", problem.v)},
-                                {"o", tensor("o", problem.o)},
-                                {"relative_rms", fp8 ? 0.04 : 0.005}};
+    nlohmann::ordered_json json = shape_json(problem);
+    json.update({{"softmax_scale", problem.softmax_scale},
+                 {"q", tensor("q", problem.q)},
+                 {"k", tensor("k", problem.k)},
+                 {"v", tensor("v", problem.v)},
+                 {"o", tensor("o", problem.o)},
+                 {"relative_rms", fp8 ? 0.04 : 0.005}});
     if (problem.lse) {
         json["lse"] = {{"buffer", "lse"}, {"strides", {problem.lse_batch_stride, problem.lse_head_stride}}};
         json["lse_max_abs"] = fp8 ? 0.07 : 1e-4; // lean P: the row sum is of rounded p, half of 1/8 at most

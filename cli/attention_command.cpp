@@ -18,6 +18,7 @@
 #include "cli/console.hpp"
 #include "cli/inputs.hpp"
 #include "cli/problem_flags.hpp"
+#include "cli/shape_json.hpp"
 #include "core/schedule.hpp"
 
 namespace zyfa::cli {
@@ -50,18 +51,11 @@ nlohmann::ordered_json schedule_json(const Explanation& explanation) {
 }
 
 nlohmann::ordered_json problem_json(const Problem& problem, const std::string& layout) {
-    return {{"text", to_string(problem)},
-            {"dtype", to_string(problem.dtype)},
-            {"batch", problem.batch},
-            {"heads_q", problem.heads_q},
-            {"heads_kv", problem.heads_kv},
-            {"seq_q", problem.seq_q},
-            {"seq_kv", problem.seq_kv},
-            {"dim_qk", problem.dim_qk},
-            {"dim_v", problem.dim_v},
-            {"mask", to_string(problem.mask)},
-            {"layout", layout},
-            {"softmax_scale", problem.softmax_scale}};
+    nlohmann::ordered_json json{{"text", to_string(problem)}};
+    json.update(shape_json(problem));
+    json["layout"] = layout;
+    json["softmax_scale"] = problem.softmax_scale;
+    return json;
 }
 
 void print_json(const AttentionFlags& flags, const Inputs& inputs, const CallResult& call,

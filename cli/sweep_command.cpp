@@ -15,6 +15,10 @@ sweep::Board open_board(const std::string& folder) {
     return board;
 }
 
+void add_folder_option(CLI::App& command, std::string& folder) {
+    command.add_option("folder", folder, "The folder of `zyfa sweep plan`")->required()->type_name("DIR");
+}
+
 std::string duration(double seconds) {
     if (seconds < 0) {
         return "unknown";

@@ -17,6 +17,9 @@ void add_sweep_merge(CLI::App& sweep, Invocation& invocation);  ///< merge, repo
 /// The board of a folder, read.
 sweep::Board open_board(const std::string& folder);
 
+/// Adds the positional argument that every command on a planned sweep takes.
+void add_folder_option(CLI::App& command, std::string& folder);
+
 /// "1:05:09", "3:20", "12 s"; "unknown" below 0.
 std::string duration(double seconds);
 

@@ -110,9 +110,7 @@ void add_sweep_merge(CLI::App& sweep, Invocation& invocation) {
     CLI::App* command = sweep.add_subcommand(
         "merge", "Make a pack of what was found; exit code 1 if a task has no winner (yet)");
     const auto merge_flags = std::make_shared<MergeFlags>();
-    command->add_option("folder", merge_flags->folder, "The folder of `zyfa sweep plan`")
-        ->required()
-        ->type_name("DIR");
+    add_folder_option(*command, merge_flags->folder);
     command->add_option("-o,--output", merge_flags->output, "The pack, *.zyfapack")
         ->required()
         ->type_name("FILE");
@@ -126,9 +124,7 @@ void add_sweep_merge(CLI::App& sweep, Invocation& invocation) {
 
     command = sweep.add_subcommand("report", "Write one self-contained HTML page");
     const auto report_flags = std::make_shared<ReportFlags>();
-    command->add_option("folder", report_flags->folder, "The folder of `zyfa sweep plan`")
-        ->required()
-        ->type_name("DIR");
+    add_folder_option(*command, report_flags->folder);
     command->add_option("-o,--output", report_flags->output, "The page, *.html")
         ->required()
         ->type_name("FILE");

@@ -102,6 +102,9 @@ pid_t start_worker(const CommonOptions& common, const RunFlags& flags, int numbe
     if (!common.device.empty()) {
         words.insert(words.end(), {"--device", common.device});
     }
+    if (common.json) {
+        words.emplace_back("--json");
+    }
     std::vector<char*> arguments;
     for (std::string& word : words) {
         arguments.push_back(word.data());
@@ -179,9 +182,7 @@ void add(CLI::App& sweep, Invocation& invocation, const char* name, const char* 
     CLI::App* command = sweep.add_subcommand(name, help);
     const auto flags = std::make_shared<RunFlags>();
     flags->retry = retry;
-    command->add_option("folder", flags->folder, "The folder of `zyfa sweep plan`")
-        ->required()
-        ->type_name("DIR");
+    add_folder_option(*command, flags->folder);
     command
         ->add_option("--worker", flags->worker,
                      "Only this worker of the machine, on the GPU of this number; Slurm says it by itself")

@@ -165,9 +165,7 @@ void add_sweep_status(CLI::App& sweep, Invocation& invocation) {
     CLI::App* command = sweep.add_subcommand(
         "status", "Done, running, failed with reasons, time left; exit code 1 if something failed");
     const auto flags = std::make_shared<StatusFlags>();
-    command->add_option("folder", flags->folder, "The folder of `zyfa sweep plan`")
-        ->required()
-        ->type_name("DIR");
+    add_folder_option(*command, flags->folder);
     command->add_flag("--watch", flags->watch, "Show it again and again, until the sweep is complete");
     command->add_option("--every", flags->every_s, "Seconds between two views")
         ->check(CLI::Range(0.1, 3600.0).description(""))

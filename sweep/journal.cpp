@@ -54,6 +54,9 @@ void write_all(int file, const void* data, std::size_t bytes, const std::string&
         next += count;
         bytes -= static_cast<std::size_t>(count);
     }
+}
+
+void sync(int file, const std::string& path) {
     if (::fdatasync(file) != 0)
         fail(path, std::string("cannot sync: ") + std::strerror(errno));
 }
@@ -194,7 +197,9 @@ Journal::~Journal() {
 
 void Journal::line(const std::string& text) {
     const std::string whole = text + "\n"; // one write: no reader sees two halves
-    write_all(journal_, whole.data(), whole.size(), folder_.path(file_of(id_, ".journal")));
+    const std::string path = folder_.path(file_of(id_, ".journal"));
+    write_all(journal_, whole.data(), whole.size(), path);
+    sync(journal_, path);
 }
 
 FrameRef Journal::append(std::span<const std::byte> content) {
@@ -226,6 +231,7 @@ void Journal::done(const Result& result, double seconds, double unix_time) {
         content["measurements"].push_back(Json::parse(to_json(measurement)));
     const std::string text = dump(content);
     const FrameRef data = append(std::as_bytes(std::span(text)));
+    sync(data_, folder_.path(file_of(id_, ".data"))); // before the line that refers to it
     const Evidence& evidence = result.evidence;
     line(dump({{"event", "done"},
                {"task", result.task},

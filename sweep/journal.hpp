@@ -70,6 +70,7 @@ class Journal {
 
   private:
     void line(const std::string& text);
+    /// Not synced.
     FrameRef append(std::span<const std::byte> content);
 
     const Folder& folder_;

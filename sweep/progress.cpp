@@ -48,7 +48,7 @@ class Counter {
         for (std::size_t i = 0; i < plan_.tasks.size(); ++i) {
             const Task& task = plan_.tasks[i];
             const Need need = board_.need(id, i, "");
-            count_attempts(id, i, progress);
+            count_attempts(id, i, need, progress);
             if (!need.failure.empty() && !need.under_way)
                 ++progress.failed;
             else if (need.complete)
@@ -72,10 +72,9 @@ class Counter {
         result_.lanes.push_back(std::move(progress));
     }
 
-    void count_attempts(const std::string& lane, std::size_t task, LaneProgress& progress) {
+    void count_attempts(const std::string& lane, std::size_t task, const Need& need, LaneProgress& progress) {
         const std::string* first = nullptr;
         bool changed = false;
-        const Need need = board_.need(lane, task, "");
         for (const Attempt& attempt : board_.attempts(lane, task)) {
             WorkerProgress& worker = result_.workers[attempt.worker];
             const std::string& site = board_.workers()[attempt.worker].info.site;
@@ -136,10 +135,6 @@ bool Progress::complete() const {
     return !lanes.empty() && std::all_of(lanes.begin(), lanes.end(), [](const LaneProgress& lane) {
         return lane.complete + lane.out_of_reach == lane.tasks;
     });
-}
-
-bool Progress::idle() const {
-    return !any_alive;
 }
 
 Progress progress_of(const Board& board) {

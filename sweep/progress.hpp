@@ -42,7 +42,6 @@ struct Progress {
     std::vector<Failure> failures;
     bool mixed_versions = false; ///< lanes that differ in more than the kind of device
     bool complete() const;       ///< every task of every lane is measured on as many sites as there are
-    bool idle() const;           ///< no worker lives
     bool any_alive = false;
 };
 

@@ -17,9 +17,10 @@
 //     }],
 //     "exclude": [{"dtype": "fp8", "seq_q": {"min": 65536}, "reason": "..."}],
 //     "tuning": {"budget_s": 60, "gate_rows": 48, "repeats": 3, "tie": 0.01, "policy": ""},
-//     "candidates": ["bf16_fwd_d128{tau=8.0}"],   what differs from the default schedule; absent: the whole
-//     space "data": {"distribution": "gaussian", "seed": 1}, "agreement": {"sites": 2, "across": "nodes",
-//     "finalists": 4, "tolerance": 0.02}, "lease_s": 60, "hang_s": 7200
+//     "candidates": ["bf16_fwd_d128{tau=8.0}"], what differs from the default; absent: the whole space
+//     "data": {"distribution": "gaussian", "seed": 1},
+//     "agreement": {"sites": 2, "across": "nodes", "finalists": 4, "tolerance": 0.02},
+//     "lease_s": 60, "hang_s": 7200
 //   }
 // A list with one entry may be written without brackets. Everything but format, name, models, a model's heads
 // and contexts may be left out.

@@ -203,8 +203,10 @@ class Worker {
             ++report_.done;
             say(name + ": " + result->evidence.winner.schedule.canonical() + ", " + result->evidence.verdict);
         } catch (const Error& error) {
-            if (error.code() == ErrorCode::io_error && error.argument().starts_with(folder_.path("workers")))
-                throw; // not the task's fault, and nobody could be told
+            // Not the task's fault, and nobody could be told. (Another worker's damaged data are the task's.)
+            if (error.code() == ErrorCode::io_error &&
+                error.argument().starts_with(folder_.path("workers/" + info_.id)))
+                throw;
             const double now = unix_time();
             journal_->failed(task.key, open.stage, error.what(), now - began, now);
             ++report_.failed;

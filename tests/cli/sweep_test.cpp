@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // zyfa sweep on one machine with two simulated GPUs, from a model's configuration to a mounted pack. (On a
 // real Slurm: tests/sweep/sweep_on_slurm.sh.)
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -67,9 +68,11 @@ TEST_CASE("a sweep runs on every GPU of the machine, on captured layers where th
         {"ZYFA_CACHE_DIR", folder.path("cache")}};
     const Output without_gpu = run_tool("sweep run " + shared, environment);
     CHECK(without_gpu.code == 3); // never the simulator by itself
-    const Output run = run_tool("sweep run " + shared + " --device sim", environment);
+    const Output run = run_tool("sweep run " + shared + " --device sim --json", environment);
     INFO(run.err);
     REQUIRE(run.code == 0);
+    CHECK(std::count(run.out.begin(), run.out.end(), '\n') == 2); // one line per worker
+    CHECK(json_of({0, run.out.substr(0, run.out.find('\n')), ""})["stopped"] == false);
     const Json status = json_of(run_tool("sweep status " + shared + " --json"));
     CHECK(status["complete"] == true);
     CHECK(status["lanes"][0]["sites"].size() == 2);
