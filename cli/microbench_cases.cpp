@@ -145,7 +145,7 @@ void attention_loop(Cases& cases) {
 }
 
 void clocks(Cases& cases) {
-    // About 100,000 cycles each, so that the start of a workgroup does not count.
+    // About 100,000 cycles each, so that the idle start of a workgroup counts for little (1 to 2%).
     const auto loop = [&](const char* name, const char* pattern, unsigned words, std::uint32_t repeats,
                           Operands operands, bool fixed = false) {
         const Role role = independent(pattern, words, 64, repeats, fixed);

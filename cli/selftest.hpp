@@ -20,7 +20,7 @@ inline constexpr unsigned lanes = 64, words = 16;
 using Lanes = std::array<std::array<std::uint32_t, words>, lanes>;
 
 struct Fact {
-    std::string name;                   ///< "cvt-fp8-ocp"
+    std::string name;                   ///< "cvt-fp8"
     std::string what;                   ///< the rule, for people
     std::vector<std::string> mnemonics; ///< kernels that use one of these rely on the fact
     /// One wave: v0 holds the lane, v[32:47] its input; its output is v[8:23]. s[4:5] is the input's address.

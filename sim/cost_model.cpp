@@ -85,17 +85,18 @@ void assign_cost(Instruction& i) {
 
 const double workgroup_start_cycles = start_cycles + first_load_cycles;
 
-double workgroup_cycles(std::span<const WaveCost> waves, unsigned simds) {
+double workgroup_cycles(const Workgroup& group, unsigned simds) {
     // Wave w runs on SIMD w mod 4 (paper Figure 6). The waves of a SIMD share its pipes; LDS and the path to
     // memory are the compute unit's. The busiest resource bounds the time.
-    const auto at = [](const WaveCost& wave, Pipe pipe) {
+    const std::vector<Wave>& waves = group.waves;
+    const auto at = [](const Wave& wave, Pipe pipe) {
         return static_cast<double>(wave.cycles[static_cast<unsigned>(pipe)]);
     };
     double slowest = 0, lds = 0, memory = 0;
     for (unsigned simd = 0; simd < simds; ++simd) {
         double matrix = 0, vector = 0, issue = 0;
         for (std::size_t wave = simd; wave < waves.size(); wave += simds) {
-            const WaveCost& w = waves[wave];
+            const Wave& w = waves[wave];
             // Packed FP32 waits for the matrix pipe and holds both (paper Section III-A).
             matrix += at(w, Pipe::matrix) + at(w, Pipe::packed);
             vector += at(w, Pipe::vector) + at(w, Pipe::packed);
@@ -121,7 +122,7 @@ double launch_cycles(std::span<const double> workgroups, const DeviceConfig& dev
                 start = free_at.top();
                 free_at.pop();
             }
-            // Workgroups that share a unit share its pipes.
+            // model_launch has stretched the time of workgroups that share a unit.
             const double end = start + workgroups[i];
             free_at.push(end);
             last = std::max(last, end);

@@ -187,16 +187,11 @@ class Run {
             changed_.notify_one();
             return;
         }
-        std::vector<WaveCost> waves(group->waves.size());
         std::uint64_t instructions = 0;
-        for (std::size_t n = 0; n < waves.size(); ++n) {
-            const Wave& wave = group->waves[n];
-            waves[n].instructions = wave.instructions;
-            std::copy(std::begin(wave.cycles), std::end(wave.cycles), std::begin(waves[n].cycles));
+        for (const Wave& wave : group->waves)
             instructions += wave.instructions;
-        }
         group->shadow.reset();
-        const double cost = workgroup_cycles(waves, dispatch_.device.simds);
+        const double cost = workgroup_cycles(*group, dispatch_.device.simds);
         const std::scoped_lock lock(mutex_);
         costs_[group->index] = cost;
         instructions_ += instructions;

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <list>
-#include <map>
-#include <optional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "sim/engine.hpp"
 #include "sim/memory_view.hpp"

@@ -68,9 +68,8 @@ const char* to_string(Stall stall) noexcept {
     return names[static_cast<unsigned>(stall)];
 }
 
-CuModel::CuModel(const Parameters& parameters, unsigned waves, TagArray* l2)
-    : p_(parameters), l2_(l2),
-      scalar_cache_(p_.scalar_cache_bytes, p_.scalar_cache_line, p_.scalar_cache_ways),
+CuModel::CuModel(const Parameters& parameters, unsigned waves)
+    : p_(parameters), scalar_cache_(p_.scalar_cache_bytes, p_.scalar_cache_line, p_.scalar_cache_ways),
       instruction_cache_(p_.instruction_cache_bytes, p_.instruction_line, p_.instruction_ways),
       waves_(waves) {
     for (unsigned w = 0; w < waves; ++w)
@@ -81,22 +80,6 @@ void CuModel::start(unsigned w, Cycle cycle) {
     waves_[w] = Wave{};
     waves_[w].next_issue = waves_[w].regular = cycle;
     waves_[w].next_reason = Stall::start;
-}
-
-Cycle CuModel::memory_latency(const Instruction& i, const Executed& executed) {
-    bool missed = false;
-    if (l2_ != nullptr && executed.addresses != nullptr) {
-        std::uint64_t last = ~0ull;
-        for (std::uint64_t lanes = executed.active; lanes != 0; lanes &= lanes - 1) {
-            const std::uint64_t line = executed.addresses[std::countr_zero(lanes)] / p_.l2_line;
-            if (line != last)
-                missed |= !l2_->touch(line * p_.l2_line);
-            last = line;
-        }
-    }
-    if ((i.flags & flag::store) != 0)
-        return p_.store_latency;
-    return missed ? p_.hbm_latency : p_.l2_latency;
 }
 
 Cycle CuModel::operands_ready(const Wave& wave, const Instruction& i) const {
@@ -242,7 +225,7 @@ Event CuModel::issue(unsigned w, const Instruction& i, Readiness at, const Execu
         const Cycle begin = std::max(memory_free_, t);
         memory_free_ = begin + cycles;
         event.busy = cycles;
-        Cycle latency = memory_latency(i, executed);
+        Cycle latency = (i.flags & flag::store) != 0 ? p_.store_latency : p_.l2_latency; // loads hit L2
         if (is_lds_dma(i))
             latency += p_.dma_extra;
         push_in_order(wave.vm, begin + cycles + latency);

@@ -69,8 +69,7 @@ struct Event {
 
 class CuModel {
   public:
-    /// `l2`: tags of the XCD's L2, kept by the caller from one workgroup to the next; null: everything hits.
-    CuModel(const Parameters& parameters, unsigned waves, TagArray* l2 = nullptr);
+    CuModel(const Parameters& parameters, unsigned waves);
 
     /// Earliest cycle at which wave `w` can issue `i`; does not change the model.
     Readiness ready(unsigned w, const Instruction& i) const;
@@ -104,13 +103,10 @@ class CuModel {
         std::array<Cycle, instruction_classes> port_free{};
     };
 
-    /// Latency of a vector-memory access: that of the farthest line.
-    Cycle memory_latency(const Instruction& i, const Executed& executed);
     Cycle operands_ready(const Wave& wave, const Instruction& i) const;
     void release_barrier();
 
     Parameters p_;
-    TagArray* l2_;
     TagArray scalar_cache_, instruction_cache_;
     std::vector<bool> fetched_; ///< instruction lines seen so far
     std::vector<Wave> waves_;

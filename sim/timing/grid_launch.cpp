@@ -2,7 +2,7 @@
 #include "sim/timing/grid_launch.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <memory>
 
 #include "sim/cost_model.hpp"
 #include "sim/fault.hpp"
@@ -10,20 +10,6 @@
 #include "sim/timing/timed_run.hpp"
 
 namespace zyfa::sim::timing {
-
-namespace {
-
-double estimate_of(const Workgroup& group, unsigned simds) {
-    std::vector<WaveCost> costs(group.waves.size());
-    for (std::size_t n = 0; n < costs.size(); ++n) {
-        costs[n].instructions = group.waves[n].instructions;
-        std::copy(std::begin(group.waves[n].cycles), std::end(group.waves[n].cycles),
-                  std::begin(costs[n].cycles));
-    }
-    return workgroup_cycles(costs, simds) - workgroup_start_cycles;
-}
-
-} // namespace
 
 LaunchResult time_grid(const Dispatch& dispatch, const Memory& memory, const Launch& launch,
                        unsigned per_unit) {
@@ -44,7 +30,7 @@ LaunchResult time_grid(const Dispatch& dispatch, const Memory& memory, const Lau
 
         // The measured workgroup pays its start once more than the estimate's constant says.
         const double start = static_cast<double>(report->first_matrix != 0 ? report->first_matrix : 0);
-        const double estimate = estimate_of(group, dispatch.device.simds);
+        const double estimate = workgroup_cycles(group, dispatch.device.simds) - workgroup_start_cycles;
         GridOptions grid;
         grid.per_unit = per_unit;
         grid.start_cycles = start;

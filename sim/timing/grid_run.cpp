@@ -141,15 +141,11 @@ class Grid {
         lines_.lines.clear();
         ObserveMemory hooks;
         run_workgroup(*running.group, *thread_, stretch_instructions, hooks);
-        std::vector<WaveCost> costs(running.group->waves.size());
-        for (std::size_t n = 0; n < costs.size(); ++n) {
-            const Wave& wave = running.group->waves[n];
-            costs[n].instructions = wave.instructions;
-            std::copy(std::begin(wave.cycles), std::end(wave.cycles), std::begin(costs[n].cycles));
+        for (const Wave& wave : running.group->waves)
             if (wave.instructions + wave.idle > dispatch_.device.instruction_limit)
                 throw FaultError{"hang", "a wave went on without end while only addresses were followed"};
-        }
-        const double estimate = std::max(running.estimate, workgroup_cycles(costs, dispatch_.device.simds));
+        const double estimate =
+            std::max(running.estimate, workgroup_cycles(*running.group, dispatch_.device.simds));
         const double compute = (estimate - running.estimate) * options_.cycles_per_estimate;
         running.estimate = estimate;
         const double arrival = fetch(running.xcd, running.time);

@@ -115,7 +115,7 @@ class IdleWatch {
 
 TimingReport run_timed(Workgroup& group, ThreadContext& thread, const TimedRunOptions& options) {
     const auto count = static_cast<unsigned>(group.waves.size());
-    CuModel model(options.parameters, count, options.l2);
+    CuModel model(options.parameters, count);
     IdleWatch idle;
     ToggleMeter toggles;
     std::size_t releases = 0;

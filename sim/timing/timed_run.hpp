@@ -11,7 +11,6 @@ struct TimedRunOptions {
     Parameters parameters;
     bool keep_events = false;
     std::uint64_t instruction_limit = ~0ull; ///< per wave; beyond: FaultError "hang"
-    TagArray* l2 = nullptr;                  ///< of the XCD; null: vector memory always hits
     double clock_ghz = 2.4;                  ///< what s_memrealtime counts 100 MHz against
 };
 

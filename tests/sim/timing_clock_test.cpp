@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The clock model against the measurements that it was fitted on (paper arXiv 2611.07496, Table V and Section
-// III-C), and the order of those it was not.
+// III-C).
 #include <doctest/doctest.h>
 
 #include "sim/timing/clock_model.hpp"
