@@ -370,6 +370,7 @@ void add_simulate(CLI::App& app, Invocation& invocation) {
                      "be repeated)")
         ->type_name("NAME=VALUE");
     add_sanitize_flags(*command, flags->sanitizer);
+    command->get_option("--sanitize")->excludes("--grid"); // which computes nothing that could be watched
     add_common_flags(*command, invocation.common);
     command->footer(R"(
 Without --device the simulator is meant here.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// First cost model: pipe occupancy per instruction, the busiest pipe bounds a workgroup, workgroups are dealt
+// The cost model: pipe occupancy per instruction, the busiest pipe bounds a workgroup, workgroups are dealt
 // to compute units. It times launches without timed workgroups, and sim/timing scales its estimates by what
 // the cycle model measures.
 #pragma once

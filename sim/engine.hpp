@@ -124,8 +124,8 @@ struct Launch {
     /// through pointers), where it is more than the descriptor's: hipLimitStackSize.
     std::uint32_t stack_size = 16384;
     /// How many workgroups, spread over the grid, run on the cycle model instead of the plain interpreter;
-    /// the others' cost is scaled by what these say. 0: the first cost model alone. Kernels with atomics or
-    /// sleeps are never timed this way: their workgroups may wait for each other.
+    /// the others' cost is scaled by what these say. 0: the cost model (sim/cost_model.hpp) alone. Kernels
+    /// with atomics or sleeps are never timed this way: their workgroups may wait for each other.
     std::uint32_t timed_workgroups = 0;
     /// Time the whole grid by the addresses of all its workgroups (sim/timing/grid_run.hpp), computing
     /// nothing: outputs hold no results.

@@ -69,9 +69,12 @@ Subject subject_of(const std::string& path) {
         subject.buffers.push_back(contents.at(name).bytes);
     }
     for (const cli::KernargSpec& argument : launch.kernargs) {
-        std::copy(argument.value.begin(), argument.value.end(), subject.kernarg.begin() + argument.offset);
+        std::vector<std::byte> value = argument.value;
         if (!argument.buffer.empty())
-            subject.pointers.emplace_back(argument.offset, index.at(argument.buffer));
+            subject.pointers.push_back({argument.offset, index.at(argument.buffer), argument.buffer_offset});
+        else if (!argument.descale_of.empty())
+            cli::store(cli::ElementType::f32, contents.at(argument.descale_of).descale, value);
+        std::copy(value.begin(), value.end(), subject.kernarg.begin() + argument.offset);
     }
     return subject;
 }
@@ -91,7 +94,7 @@ Subject corpus_subject(const std::string& kernel) {
     subject.grid = {items / 256, 1, 1};
     subject.block = {256, 1, 1};
     subject.kernarg.resize(16);
-    subject.pointers = {{0, 0}, {8, 1}};
+    subject.pointers = {{.offset = 0, .buffer = 0}, {.offset = 8, .buffer = 1}};
     subject.buffers.resize(2, std::vector<std::byte>(in.size() * 4));
     std::memcpy(subject.buffers[0].data(), in.data(), in.size() * 4);
     return subject;

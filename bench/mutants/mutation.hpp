@@ -15,15 +15,14 @@ struct Mutation {
     std::string original, replacement;
     enum class Kind { wait, nop, barrier } kind = Kind::wait;
     bool removed = false; ///< else weakened
-    /// An s_nop of LLVM's for which there is no rule here:
+    /// An s_nop of LLVM's for which there is no rule here: where its removal is not reported and changes no
+    /// result, it counts as without effect, not as missed.
     /// - among v_writelane: its spill of a scalar register pair says that the first defines the pair
     ///   (SIRegisterInfo::spillSGPR), so that it waits for a vector result that is none;
     /// - between two loads: it ends a clause for XNACK's replay
-    /// (GCNHazardRecognizer::checkSoftClauseHazards);
-    ///   the MI355X runs with xnack-;
+    ///   (GCNHazardRecognizer::checkSoftClauseHazards); the MI355X runs with xnack-;
     /// - after a packed operation: op_sel_hi of its first source shares a bit with the op_sel of a
-    /// destination
-    ///   (SISrcMods::OP_SEL_1, DST_OP_SEL), so that it is taken to write half a register.
+    ///   destination (SISrcMods::OP_SEL_1, DST_OP_SEL), so that it is taken to write half a register.
     bool without_rule = false;
 };
 

@@ -26,8 +26,10 @@ Outcome Bench::run(std::span<const std::byte> elf, const Subject& subject, bool 
         std::memcpy(reinterpret_cast<void*>(addresses.back()), content.data(), content.size());
         memory_.mark_initialised(addresses.back(), content.size());
     }
-    for (const auto& [offset, buffer] : subject.pointers)
-        std::memcpy(kernarg.data() + offset, &addresses[buffer], sizeof addresses[buffer]);
+    for (const Subject::Pointer& pointer : subject.pointers) {
+        const std::uint64_t address = addresses[pointer.buffer] + pointer.at;
+        std::memcpy(kernarg.data() + pointer.offset, &address, sizeof address);
+    }
     sim::Launch launch;
     launch.code = code;
     launch.kernel = code->kernel(subject.kernel);

@@ -7,7 +7,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sim/engine.hpp"
@@ -20,7 +19,12 @@ struct Subject {
     std::array<std::uint32_t, 3> grid{1, 1, 1}, block{64, 1, 1};
     std::uint32_t dynamic_lds = 0;
     std::vector<std::byte> kernarg;
-    std::vector<std::pair<std::uint32_t, std::size_t>> pointers; ///< offset in kernarg, buffer
+    struct Pointer {
+        std::uint32_t offset = 0; ///< in kernarg
+        std::size_t buffer = 0;
+        std::uint64_t at = 0; ///< byte of the buffer
+    };
+    std::vector<Pointer> pointers;
     std::vector<std::vector<std::byte>> buffers;
 };
 

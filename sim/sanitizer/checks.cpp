@@ -29,7 +29,8 @@ std::string name_of(const Use& use) {
 void Sanitizer::check_pending(Wave& wave, WaveShadow& shadow, const Traits& t) {
     const PendingOperations& pending = shadow.pending;
     const auto check = [&](const Use& use, bool write) {
-        for (unsigned unit = use.first; unit < unsigned{use.first} + use.count; ++unit) {
+        const unsigned end = unsigned{use.first} + use.count;
+        for (unsigned unit = use.first; unit < end; ++unit) {
             if (!pending.open(unit))
                 continue;
             const Operation* const operation = pending.writer_of(unit);
@@ -43,7 +44,14 @@ void Sanitizer::check_pending(Wave& wave, WaveShadow& shadow, const Traits& t) {
                        f.detail = name_of_unit(unit) + " of " + name_of(use) +
                                   (write ? " is written" : " is read") + " while " +
                                   operation->traits->instruction->mnemonic + " may still write it";
-                       f.fix = pending.fix(*operation);
+                       // The wait must cover every load that the use overlaps, to the youngest of them.
+                       const Operation* last = operation;
+                       for (unsigned other = unit + 1; other < end; ++other)
+                           if (const Operation* const o =
+                                   pending.open(other) ? pending.writer_of(other) : nullptr;
+                               o != nullptr && o->counter == last->counter && o->serial > last->serial)
+                               last = o;
+                       f.fix = pending.fix(*last);
                    });
             break;
         }

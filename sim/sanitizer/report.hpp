@@ -33,7 +33,7 @@ struct Finding {
 
 struct Report {
     std::string kernel;
-    std::vector<Finding> findings; ///< errors first, then by count of occurrence
+    std::vector<Finding> findings; ///< of one launch: errors first, then by address
     bool truncated = false;        ///< there were more pairs than are kept
     bool races_limited = false;    ///< more global memory was touched than the race check keeps track of
 

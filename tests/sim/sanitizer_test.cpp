@@ -89,6 +89,11 @@ TEST_CASE("sanitizer: the smallest wait is named beside the one found") {
     CHECK(check_finds(outcome, "result used before its wait").fix ==
           "s_waitcnt vmcnt(2) needed, vmcnt(5) found");
     check_clean(run(body + "s_waitcnt vmcnt(2)\nv_add_u32 v2, 1, v5\ns_waitcnt vmcnt(0)" + finish));
+    // An operand of two registers waits for both.
+    const std::string pair = "\nv_mov_b64 v[8:9], v[4:5]\ns_waitcnt vmcnt(0)";
+    CHECK(check_finds(run(body + "s_waitcnt vmcnt(4)" + pair + finish), "result used before its wait").fix ==
+          "s_waitcnt vmcnt(2) needed, vmcnt(4) found");
+    check_clean(run(body + "s_waitcnt vmcnt(2)" + pair + finish));
 }
 
 TEST_CASE("sanitizer: scalar loads return in any order, so that only lgkmcnt(0) vouches for one") {
