@@ -105,6 +105,8 @@ Accuracy measure_accuracy(const Problem& problem, const HostTensors& inputs, std
     Measurement measurement;
     accuracy.passed = tuner::check_rows(reference, tuner::gate_limits(problem), o, lse, measurement);
     accuracy.message = measurement.message;
+    accuracy.gate_rows = reference.rows().size();
+    accuracy.gate_relative_rms = measurement.relative_rms;
     accuracy.emulation_relative_rms = reference.emulation_relative_rms();
     if (check == Check::all || (check == Check::automatic && flops(problem) <= all_rows_flops)) {
         accuracy.rows = accuracy.of;

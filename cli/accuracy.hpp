@@ -23,7 +23,9 @@ enum class Check {
 struct Accuracy {
     ErrorSummary error;
     std::int64_t rows = 0, of = 0;     ///< rows compared, rows there are
-    double emulation_relative_rms = 0; ///< of a plain emulation of the arithmetic, on sampled rows
+    std::size_t gate_rows = 0;         ///< rows that the gate sampled; the next two are of these
+    double gate_relative_rms = 0;      ///< of the output
+    double emulation_relative_rms = 0; ///< of a plain emulation of the arithmetic
     bool passed = true;                ///< within the tuner's accuracy gate
     std::string message;               ///< what broke a limit
 };

@@ -103,6 +103,8 @@ void print_json(const AttentionFlags& flags, const Inputs& inputs, const CallRes
                          {"snr_db", accuracy->error.snr_db},
                          {"lse_max_abs", accuracy->error.lse_max_abs},
                          {"rows", accuracy->rows},
+                         {"gate_rows", accuracy->gate_rows},
+                         {"gate_relative_rms", accuracy->gate_relative_rms},
                          {"emulation_relative_rms", accuracy->emulation_relative_rms},
                          {"passed", accuracy->passed},
                          {"message", accuracy->message}};
@@ -159,10 +161,12 @@ void print_table(const Inputs& inputs, const CallResult& call, const std::option
                       accuracy->error.relative_rms, accuracy->error.snr_db, accuracy->error.max_abs,
                       call.problem.lse ? fmt::format(", LSE within {:.1e}", accuracy->error.lse_max_abs) : "",
                       which));
-        facts.add("verdict", accuracy->passed
-                                 ? fmt::format("passes the accuracy gate (plain emulation: {:.3e})",
-                                               accuracy->emulation_relative_rms)
-                                 : "FAILS the accuracy gate: " + accuracy->message);
+        facts.add("verdict",
+                  accuracy->passed
+                      ? fmt::format("passes the accuracy gate: {:.3e} on {} rows, a plain emulation {:.3e}",
+                                    accuracy->gate_relative_rms, accuracy->gate_rows,
+                                    accuracy->emulation_relative_rms)
+                      : "FAILS the accuracy gate: " + accuracy->message);
     }
     if (!call.guard_damage.empty()) {
         facts.add("guards", "DAMAGED: " + call.guard_damage);

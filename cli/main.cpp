@@ -30,6 +30,7 @@ Exit codes
 
 Environment
   ZYFA_DEVICE  ZYFA_HIP_LIBRARY  ZYFA_COMGR_LIBRARY  ZYFA_CACHE_DIR  ZYFA_CACHE_LAYERS  ZYFA_MODE
+  ZYFA_WINNERS_LAYER  ZYFA_BATCH_INVARIANT
   ZYFA_LOG     stderr, or a file to append to: one line per shape that is made resident)";
 
 void set_up_log() {

@@ -3,7 +3,7 @@
 //   zyfa_mutants KERNEL.s LAUNCH.json          of `zyfa asm --output KERNEL.s --launch LAUNCH.json`
 //   zyfa_mutants --corpus DEVICE.s             every kernel of a compiled corpus (tests/sim/corpus)
 //   --every N, --from N                        each N-th mutant only
-//   --at-least PERCENT                         exit code 1 below that recall
+//   --at-least PERCENT                         exit code 1 below that recall, or where none breaks a rule
 // Prints one line per mutant that was executed and not found, then a table. A mutant counts as
 //   found       an error, or a fault
 //   note        only a note: the rule is LLVM's, shipped kernels break it
@@ -218,7 +218,8 @@ int run(const Flags& flags) {
                               ? 100
                               : 100.0 * static_cast<double>(sum[0]) / static_cast<double>(sum[0] + sum[2]);
     fmt::print("recall: {:.1f}% of {} mutants that break a rule\n", recall, sum[0] + sum[2]);
-    return recall >= flags.at_least ? 0 : 1;
+    const bool judged = sum[0] + sum[2] > 0; // a sample without such a mutant shows nothing
+    return flags.at_least <= 0 || (judged && recall >= flags.at_least) ? 0 : 1;
 }
 
 } // namespace

@@ -108,7 +108,7 @@ class Grid {
     struct Running {
         double time = 0;     ///< when its next stretch begins
         double computed = 0; ///< the same if memory were never waited for
-        double estimate = 0; ///< of the first cost model up to here
+        double estimate = 0; ///< of the cost model up to here
         unsigned xcd = 0;
         std::unique_ptr<Workgroup> group;
         bool operator<(const Running& other) const {

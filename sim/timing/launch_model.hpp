@@ -19,7 +19,7 @@ struct LaunchTime {
     Activity activity; ///< of the average SIMD of the device over the launch
 };
 
-/// `estimates`: cycles of every workgroup by the first cost model, in linear order; replaced by what the
+/// `estimates`: cycles of every workgroup by the cost model, in linear order; replaced by what the
 /// reports measured, or scaled as the measured ones turned out against their estimates. `per_unit`:
 /// workgroups that fit a compute unit. Needs at least one report.
 LaunchTime model_launch(std::span<double> estimates,
