@@ -100,11 +100,7 @@ Row measure(std::int64_t dim_qk, std::int64_t group, std::int64_t seq, jit::Asse
     const sim::timing::TimingReport& report = *result.timing.at(0);
     Row row;
     row.cycles = static_cast<double>(report.cycles);
-    // 40 phases (paper Section IV-C) in the middle of the workgroup's first pair, whose second tile is long.
-    const auto pairs = static_cast<std::size_t>(seq * heads / 512 / compute_units); // per workgroup
-    const std::size_t middle = report.barriers.size() / std::max<std::size_t>(1, 2 * pairs);
-    if (middle >= 20 && middle + 20 < report.barriers.size())
-        row.steady = report.matrix_busy(report.barriers[middle - 20], report.barriers[middle + 20]);
+    row.steady = report.steady().matrix_busy; // inside one tile; 0 where none is long enough
     row.whole = report.whole_loop();
     double matrix_cycles = 0; // of all SIMDs of the chip
     for (const std::uint64_t cycles : report.matrix)

@@ -32,14 +32,29 @@ Activity TimingReport::activity() const {
 }
 
 TimingReport::Steady TimingReport::steady(unsigned phases) const {
+    constexpr std::size_t fewest = 4;
+    std::size_t longest = 0, longest_begin = 0, run_begin = 0;
+    auto store = stores.begin();
+    for (std::size_t n = 0; n + 1 < barriers.size(); ++n) {
+        store = std::lower_bound(store, stores.end(), barriers[n]);
+        if (barriers[n] < first_matrix || barriers[n + 1] > last_matrix ||
+            (store != stores.end() && *store < barriers[n + 1])) {
+            run_begin = n + 1;
+        } else if (n + 1 - run_begin > longest) {
+            longest = n + 1 - run_begin;
+            longest_begin = run_begin;
+        }
+    }
     Steady result;
-    if (barriers.size() < 3)
+    const std::size_t count = std::min<std::size_t>(phases, longest / 2);
+    if (count < fewest)
         return result;
-    result.phases = std::min<unsigned>(phases, static_cast<unsigned>(barriers.size()) - 1);
-    const std::size_t first = (barriers.size() - 1 - result.phases) / 2;
-    const Cycle begin = barriers[first], end = barriers[first + result.phases];
-    result.matrix_busy = matrix_busy(begin, end);
-    result.phase_cycles = static_cast<double>(end - begin) / result.phases;
+    const std::size_t first = longest_begin + (longest - count) / 2;
+    result.phases = static_cast<unsigned>(count);
+    result.begin = barriers[first];
+    result.end = barriers[first + count];
+    result.matrix_busy = matrix_busy(result.begin, result.end);
+    result.phase_cycles = static_cast<double>(result.end - result.begin) / static_cast<double>(count);
     return result;
 }
 

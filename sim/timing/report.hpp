@@ -44,16 +44,20 @@ struct TimingReport {
           last_matrix = 0; ///< the matrix pipes' first issue and last end: the whole key loop
     std::map<std::uint32_t, InstructionProfile> profile; ///< by PC, bytes from the code object's base
     std::vector<Event> events;                           ///< if asked for
+    std::vector<Cycle> stores;                           ///< issue of every store to memory: where tiles end
     /// Matrix-pipe intervals of SIMD 0 (start, cycles), packed FP32 left out.
     std::vector<std::pair<Cycle, std::uint32_t>> matrix_intervals;
 
     /// Share of cycles in which SIMD 0's matrix pipe executes MFMAs, between two points.
     double matrix_busy(Cycle begin, Cycle end) const;
-    /// The middle `phases` intervals between barriers (paper Section IV-C: 40), or nothing if there are
-    /// fewer.
+    /// The steady state inside one tile (paper Section IV-C: 40 consecutive phases in the middle of the key
+    /// loop): of the longest run of barrier intervals without a store to memory the middle ones, at most
+    /// `phases` and at most half of the run, since its ends hold the fill of the pipeline and masked blocks.
+    /// No phases where that leaves fewer than 4.
     struct Steady {
         double matrix_busy = 0, phase_cycles = 0;
         unsigned phases = 0;
+        Cycle begin = 0, end = 0;
     };
     Steady steady(unsigned phases = 40) const;
     double idle_beside_softmax_share() const {

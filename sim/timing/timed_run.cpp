@@ -54,6 +54,8 @@ void account(TimingReport& report, const Event& event, const Instruction& i) {
     case InstructionClass::vmem:
     case InstructionClass::flat:
         report.simd[0].memory += event.busy;
+        if ((i.flags & flag::store) != 0)
+            report.stores.push_back(event.issue);
         break;
     default:
         break;
