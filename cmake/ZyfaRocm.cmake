@@ -9,7 +9,7 @@ find_path(ZYFA_COMGR_INCLUDE_DIR NAMES amd_comgr/amd_comgr.h amd_comgr.h PATHS $
           PATH_SUFFIXES include usr/include NO_DEFAULT_PATH)
 if(NOT ZYFA_HIP_INCLUDE_DIR OR NOT ZYFA_COMGR_INCLUDE_DIR)
   message(FATAL_ERROR "Headers of HIP and comgr not found in: ${_zyfa_rocm_candidates}. "
-                      "Run scripts/rocm-packages.sh or set ZYFA_ROCM_DIR.")
+                      "Run scripts/rocm-packages.sh build/rocm or set ZYFA_ROCM_DIR.")
 endif()
 
 get_filename_component(ZYFA_ROCM_PREFIX ${ZYFA_HIP_INCLUDE_DIR} DIRECTORY)

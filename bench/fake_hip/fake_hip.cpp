@@ -137,6 +137,12 @@ FAKE_HIP hipError_t hipFree(void* pointer) {
     std::free(pointer);
     return hipSuccess;
 }
+FAKE_HIP hipError_t hipMallocAsync(void** pointer, std::size_t bytes, hipStream_t) {
+    return hipMalloc(pointer, bytes);
+}
+FAKE_HIP hipError_t hipFreeAsync(void* pointer, hipStream_t) {
+    return hipFree(pointer);
+}
 FAKE_HIP hipError_t hipMemcpy(void* to, const void* from, std::size_t bytes, hipMemcpyKind) {
     std::memcpy(to, from, bytes);
     return hipSuccess;

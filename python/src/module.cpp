@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // zyfa._core: what the Python package calls. Arguments are positional: each Python object made on the way of
 // a call costs host time.
+#include <cstring>
+#include <vector>
+
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -9,6 +12,7 @@
 #include "errors.hpp"
 #include "values.hpp"
 #include "zyfa.h"
+#include "zyfa/agree.hpp"
 #include "zyfa/memory.hpp"
 #include "zyfa/tuning.hpp"
 
@@ -83,6 +87,18 @@ Problem problem_of(const TensorView& q, const TensorView& k, const TensorView& v
     return p;
 }
 
+/// The problem of a call, from tensors whose memory is not looked at.
+Problem described(nb::handle q, nb::handle k, nb::handle v, nb::handle out, bool lse, bool causal,
+                  Scale softmax_scale, Scale q_descale, Scale k_descale, Scale v_descale) {
+    Problem problem = problem_of(python::view_of(q, "q", true, false), python::view_of(k, "k", true, false),
+                                 python::view_of(v, "v", true, false),
+                                 python::output_view_of(out, true, false), lse, causal, softmax_scale);
+    problem.q_descale = q_descale.value_or(1.0f);
+    problem.k_descale = k_descale.value_or(1.0f);
+    problem.v_descale = v_descale.value_or(1.0f);
+    return problem;
+}
+
 enum class Ask { prepare, explain, tune };
 
 /// `inputs`: whether q, k and v are host copies of inputs to tune on.
@@ -91,27 +107,23 @@ nb::dict about(Ask ask, bool simulated, int device, nb::handle q_tensor, nb::han
                Scale q_descale, Scale k_descale, Scale v_descale, bool inputs, double budget_s, bool retune,
                const std::string& profile) {
     const Explanation explanation = in_python_words([&] {
-        const TensorView q = python::view_of(q_tensor, "q", true, inputs);
-        const TensorView k = python::view_of(k_tensor, "k", true, inputs);
-        const TensorView v = python::view_of(v_tensor, "v", true, inputs);
-        const TensorView o = python::output_view_of(out_tensor, true, false);
-        Problem problem = problem_of(q, k, v, o, lse, causal, softmax_scale);
-        problem.q_descale = q_descale.value_or(1.0f);
-        problem.k_descale = k_descale.value_or(1.0f);
-        problem.v_descale = v_descale.value_or(1.0f);
+        const Problem problem = described(q_tensor, k_tensor, v_tensor, out_tensor, lse, causal,
+                                          softmax_scale, q_descale, k_descale, v_descale);
+        TuneRequest request;
+        request.budget_s = budget_s;
+        request.retune = retune;
+        if (inputs) {
+            request.q = python::view_of(q_tensor, "q", true, true).data;
+            request.k = python::view_of(k_tensor, "k", true, true).data;
+            request.v = python::view_of(v_tensor, "v", true, true).data;
+        }
+        request.profile = profile;
         const nb::gil_scoped_release released;
         Context& context = context_for(simulated);
         if (ask == Ask::prepare)
             return context.prepare(problem, device);
         if (ask == Ask::explain)
             return context.explain(problem, device);
-        TuneRequest request;
-        request.budget_s = budget_s;
-        request.retune = retune;
-        request.q = q.data;
-        request.k = k.data;
-        request.v = v.data;
-        request.profile = profile;
         return tune(context, problem, device, request);
     });
     return python::dict_of(explanation);
@@ -154,6 +166,33 @@ nb::list layers(bool simulated) {
     return out;
 }
 
+/// `broadcast(bytes, root)` gives the bytes of rank `root`, on every rank.
+nb::dict agreed(bool simulated, int device, nb::handle q_tensor, nb::handle k_tensor, nb::handle v_tensor,
+                nb::handle out_tensor, bool lse, bool causal, Scale softmax_scale, Scale q_descale,
+                Scale k_descale, Scale v_descale, int rank, int count, nb::callable broadcast) {
+    const Explanation explanation = in_python_words([&] {
+        const Problem problem = described(q_tensor, k_tensor, v_tensor, out_tensor, lse, causal,
+                                          softmax_scale, q_descale, k_descale, v_descale);
+        Ranks ranks;
+        ranks.rank = rank;
+        ranks.count = count;
+        ranks.broadcast = [&](std::vector<std::byte>& bytes, int root) {
+            const nb::gil_scoped_acquire acquired;
+            const nb::object answer = broadcast(nb::bytes(bytes.data(), bytes.size()), root);
+            if (!nb::isinstance<nb::bytes>(answer))
+                throw Error(ErrorCode::invalid_argument, "broadcast",
+                            "broadcast returned something else than bytes; accepted: the bytes of rank root");
+            const nb::bytes received = nb::borrow<nb::bytes>(answer);
+            bytes.resize(received.size());
+            if (!bytes.empty()) // memcpy from null is undefined even for nothing
+                std::memcpy(bytes.data(), received.data(), received.size());
+        };
+        const nb::gil_scoped_release released;
+        return agree(context_for(simulated), problem, device, ranks);
+    });
+    return python::dict_of(explanation);
+}
+
 nb::list devices(bool simulated) {
     nb::list out;
     for (const DeviceSummary& device : context_for(simulated).devices()) {
@@ -186,6 +225,7 @@ NB_MODULE(_core, m) {
         .value("explain", Ask::explain)
         .value("tune", Ask::tune);
     m.def("about", &about);
+    m.def("agree", &agreed);
     m.def("counters", &counters);
     m.def("layers", &layers);
     m.def("devices", &devices);

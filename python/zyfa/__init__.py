@@ -8,6 +8,7 @@ Without a GPU, ``zyfa.use_simulator()`` runs CPU tensors on a simulator of gfx95
 ``zyfa.compat.flash_attn_3`` have the functions of FlashAttention 2 and 3.
 """
 
+from ._agree import agree
 from ._attention import flash_attn_func
 from ._core import version as __version__
 from ._device import use_simulator
@@ -42,6 +43,7 @@ __all__ = [
     "Quantized",
     "Unsupported",
     "__version__",
+    "agree",
     "cache_info",
     "capture",
     "explain",

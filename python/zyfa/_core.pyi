@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import enum
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 version: str
 
@@ -20,6 +20,11 @@ def about(
     ask: Ask, simulated: bool, device: int, q: Any, k: Any, v: Any, out: Any, lse: bool, causal: bool,
     softmax_scale: Optional[float], q_descale: Optional[float], k_descale: Optional[float],
     v_descale: Optional[float], inputs: bool, budget_s: float, retune: bool, profile: str, /,
+) -> Dict[str, Any]: ...
+def agree(
+    simulated: bool, device: int, q: Any, k: Any, v: Any, out: Any, lse: bool, causal: bool,
+    softmax_scale: Optional[float], q_descale: Optional[float], k_descale: Optional[float],
+    v_descale: Optional[float], rank: int, count: int, broadcast: Callable[[bytes, int], bytes], /,
 ) -> Dict[str, Any]: ...
 def counters(simulated: bool, /) -> Dict[str, int]: ...
 def layers(simulated: bool, /) -> List[Dict[str, Any]]: ...

@@ -50,28 +50,48 @@ class CacheInfo:
     layers: List[Dict[str, Any]]
 
 
+@dataclasses.dataclass(frozen=True)
+class Described:
+    """A call as zyfa._core takes it."""
+
+    simulated: bool
+    ordinal: int
+    out: Tensor
+    causal: bool
+    descales: List[Optional[float]]
+
+
+def describe(
+    q: Tensor, k: Tensor, v: Tensor, causal: bool, window_size: Tuple[int, int], descales: Tuple[Descale, ...],
+    out: Optional[Tensor], device: Device,
+) -> Described:  # fmt: skip
+    """Checks what only Python's side knows of a call, and puts it in the library's words."""
+    refuse_shapes(q, k, v)
+    simulated, ordinal = _device.place(q.device if device is None else device)
+    causal = causal_of(causal, window_size, q.shape[1], k.shape[1])
+    if out is None:
+        out = _ops.empty_output(q, v, device="meta")
+    numbers: List[Optional[float]] = []
+    for name, descale in zip(("q_descale", "k_descale", "v_descale"), descales):
+        if isinstance(descale, Tensor):
+            check_descale(name, descale, q, k)
+            descale = _ops.entry(name, descale)
+        numbers.append(descale)
+    return Described(simulated, ordinal, out, causal, numbers)
+
+
 def _about(
     question: _core.Ask, q: Tensor, k: Tensor, v: Tensor, softmax_scale: Optional[float], causal: bool,
     window_size: Tuple[int, int], q_descale: Descale, k_descale: Descale, v_descale: Descale, return_lse: bool,
     out: Optional[Tensor], device: Device, *, data: bool = False,
     budget_s: float = 0.0, retune: bool = False, profile: str = "",
 ) -> Explanation:  # fmt: skip
-    refuse_shapes(q, k, v)
-    simulated, ordinal = _device.place(q.device if device is None else device)
-    causal = causal_of(causal, window_size, q.shape[1], k.shape[1])
-    if out is None:
-        out = _ops.empty_output(q, v, device="meta")
-    descales: List[Optional[float]] = []
-    for name, descale in (("q_descale", q_descale), ("k_descale", k_descale), ("v_descale", v_descale)):
-        if isinstance(descale, Tensor):
-            check_descale(name, descale, q, k)
-            descale = _ops.entry(name, descale)
-        descales.append(descale)
+    call = describe(q, k, v, causal, window_size, (q_descale, k_descale, v_descale), out, device)
     if data:
         q, k, v = _on_host(q), _on_host(k), _on_host(v)
     answer = _core.about(
-        question, simulated, ordinal, q, k, v, out, return_lse, causal, softmax_scale, *descales, data, budget_s,
-        retune, profile,
+        question, call.simulated, call.ordinal, q, k, v, call.out, return_lse, call.causal, softmax_scale,
+        *call.descales, data, budget_s, retune, profile,
     )  # fmt: skip
     return Explanation(**answer)
 
