@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// build/bin/zyfa_search_replay TABLE...: search strategies against random search, on exhaustive tables. A
-// TABLE is what `zyfa tune --json --budget 0 --fresh` prints.
+// build/bin/zyfa_search_replay [--check] TABLE...: coordinate search against random search at equal budget,
+// on tables of every schedule's time (zyfa_search_table), and what each parameter does to the time. With
+// --check the exit code is 1 unless every order of every table finds a winner within 1% of the best with at
+// most a third of the measurements, and random search does worse.
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <numeric>
 #include <random>
+#include <string_view>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
-#include "core/measurement.hpp"
+#include "bench/search_tables.hpp"
+#include "tuner/statistics.hpp"
 #include "tuner/strategy.hpp"
 #include "zyfa/error.hpp"
 
@@ -21,98 +22,148 @@ using namespace zyfa::tuner;
 namespace {
 
 constexpr std::size_t orders = 1000;
+constexpr double near = 1.01;
 
-struct Table {
-    std::string name;
+struct Points {
     std::vector<SearchPoint> points;
     std::vector<double> times;
     double best = 0;
+};
 
-    double within(double share) const {
-        const auto near =
-            std::count_if(times.begin(), times.end(), [&](double t) { return t <= best * (1 + share); });
-        return static_cast<double>(near) / static_cast<double>(times.size());
+Points points_of(const bench::SearchTable& table) {
+    Points result;
+    for (std::size_t i = 0; i < table.ms.size(); ++i)
+        if (table.ms[i] > 0) {
+            const Schedule schedule = table.schedule(i);
+            result.points.push_back({schedule, std::nullopt, distance(schedule, table.schedule(0)), false});
+            result.times.push_back(table.ms[i]);
+        }
+    result.best = *std::min_element(result.times.begin(), result.times.end());
+    return result;
+}
+
+/// Over many orders of one table.
+struct Outcome {
+    double measurements = 0; ///< mean
+    std::size_t most = 0;
+    double own = 0, own_worst = 1, chance = 0; ///< time over the best's
+    std::size_t own_near = 0, chance_near = 0, better = 0, worse = 0;
+    bool holds(std::size_t points) const {
+        return own_near == orders && 3 * most <= points && own < chance && better > worse;
     }
 };
 
-Table read(const std::filesystem::path& file) {
-    std::ifstream stream(file);
-    if (!stream)
-        throw Error(ErrorCode::io_error, "file", file.string() + " cannot be opened");
-    const nlohmann::json json = nlohmann::json::parse(stream);
-    Table table;
-    table.name = json.at("input").get<std::string>();
-    for (const nlohmann::json& row : json.at("measurements")) {
-        const Measurement m = measurement_from_json(row.dump());
-        if (m.status != CandidateStatus::measured) {
-            if (table.points.empty())
-                throw Error(ErrorCode::invalid_argument, "file",
-                            file.string() + ": the default, where every search begins, was not measured");
-            continue;
-        }
-        table.points.push_back({m.schedule, std::nullopt, 0});
-        table.times.push_back(m.median_ms);
-    }
-    if (table.points.empty())
-        throw Error(ErrorCode::invalid_argument, "file", file.string() + " holds no measurement");
-    table.best = *std::min_element(table.times.begin(), table.times.end());
-    return table;
-}
-
-void compare(const Table& table) {
+/// Axes, and the values of each, in a random order. Random search measures the default and then as many
+/// others as the coordinate search of that trial did.
+Outcome compare(Points table) {
     std::mt19937_64 random(1);
-    std::vector<std::string> axes;
-    for (const auto& [name, value] : table.points.front().schedule.parameters)
-        axes.push_back(name);
-    const Evaluate evaluate = [&](std::size_t point, double) { return std::optional(table.times[point]); };
-    double measurements = 0, most = 0, worst = 1, random_sum = 0, own_sum = 0;
-    std::size_t near = 0, random_near = 0, better = 0, equal = 0;
-    std::vector<std::size_t> order(table.points.size());
+    Outcome outcome;
+    std::vector<std::size_t> order(table.points.size()), by_chance(table.points.size());
     std::iota(order.begin(), order.end(), 0);
+    std::iota(by_chance.begin(), by_chance.end(), 0);
+    SearchOptions options;
+    for (const auto& [name, value] : table.points.front().schedule.parameters)
+        options.axes.push_back(name);
     for (std::size_t trial = 0; trial < orders; ++trial) {
-        std::shuffle(axes.begin(), axes.end(), random);
-        const Trace trace = search(Strategy::coordinate, table.points, evaluate, axes);
-        std::shuffle(order.begin() + 1, order.end(), random); // the default takes part in both
+        std::shuffle(options.axes.begin(), options.axes.end(), random);
+        std::shuffle(order.begin() + 1, order.end(), random);
+        std::shuffle(by_chance.begin() + 1, by_chance.end(), random);
+        std::vector<SearchPoint> points;
+        for (const std::size_t i : order)
+            points.push_back(table.points[i]);
+        const Trace trace = search(
+            Strategy::coordinate, points,
+            [&](std::size_t point, double) { return std::optional(table.times[order[point]]); }, options);
         double found = table.times[0];
         for (std::size_t i = 0; i < trace.points; ++i)
-            found = std::min(found, table.times[order[i]]);
-        const double own = trace.best_time / table.best, its = found / table.best;
-        measurements += static_cast<double>(trace.points) / orders;
-        most = std::max(most, static_cast<double>(trace.points));
-        worst = std::max(worst, own);
-        own_sum += own / orders;
-        random_sum += its / orders;
-        near += own <= 1.01;
-        random_near += its <= 1.01;
-        better += own < its;
-        equal += own == its;
+            found = std::min(found, table.times[by_chance[i]]);
+        const double own = trace.best_time / table.best, chance = found / table.best;
+        outcome.measurements += static_cast<double>(trace.points) / orders;
+        outcome.most = std::max(outcome.most, trace.points);
+        outcome.own += own / orders;
+        outcome.own_worst = std::max(outcome.own_worst, own);
+        outcome.chance += chance / orders;
+        outcome.own_near += own <= near;
+        outcome.chance_near += chance <= near;
+        outcome.better += own < chance;
+        outcome.worse += own > chance;
     }
-    const auto of_orders = [](std::size_t n) { return 100.0 * static_cast<double>(n) / orders; };
+    return outcome;
+}
+
+bool print_search(const std::vector<bench::SearchTable>& tables) {
     fmt::print(
-        "| {} | {} | {:.1f}% | {:+.2f}% | {:.1f} (most {:.0f}) | {:.1f}% | {:+.3f}% ({:+.3f}%) | {:.1f}% | "
-        "{:+.3f}% | {:.1f}% / {:.1f}% |\n",
-        table.name, table.points.size(), 100 * table.within(0.01), 100 * (table.times[0] / table.best - 1),
-        measurements, most, of_orders(near), 100 * (own_sum - 1), 100 * (worst - 1), of_orders(random_near),
-        100 * (random_sum - 1), of_orders(better), of_orders(equal));
+        "| layer | schedules | within 1% of the best | default | measured (most) | found within 1% | mean "
+        "(worst) above the best | random: within 1% | random: mean above the best | better / equal / worse "
+        "than random |\n|---|---|---|---|---|---|---|---|---|---|\n");
+    bool all = true;
+    for (const bench::SearchTable& table : tables) {
+        const Points points = points_of(table);
+        const Outcome o = compare(points);
+        const std::size_t count = points.times.size();
+        const auto close = std::count_if(points.times.begin(), points.times.end(),
+                                         [&](double t) { return t <= points.best * near; });
+        const auto share = [](std::size_t n) { return 100.0 * static_cast<double>(n) / orders; };
+        fmt::print("| {} | {} | {:.0f}% | {:+.2f}% | {:.1f} ({}) | {:.1f}% | {:+.3f}% ({:+.3f}%) | {:.1f}% | "
+                   "{:+.3f}% | {:.1f}% / {:.1f}% / {:.1f}% |\n",
+                   table.name, count, 100.0 * static_cast<double>(close) / static_cast<double>(count),
+                   100 * (points.times[0] / points.best - 1), o.measurements, o.most, share(o.own_near),
+                   100 * (o.own - 1), 100 * (o.own_worst - 1), share(o.chance_near), 100 * (o.chance - 1),
+                   share(o.better), share(orders - o.better - o.worse), share(o.worse));
+        all = all && o.holds(count);
+    }
+    return all;
+}
+
+/// Every value against the axis' default, all other parameters being equal.
+void print_effects(const std::vector<bench::SearchTable>& tables) {
+    fmt::print("\n| layer | parameter | value | time against the default value: median | least | most | best "
+               "schedule with it, above the best |\n|---|---|---|---|---|---|---|\n");
+    for (const bench::SearchTable& table : tables) {
+        const double best = points_of(table).best;
+        std::size_t stride = table.ms.size();
+        for (const templates::ParameterSpec& axis : table.space) {
+            stride /= axis.grid.size();
+            for (std::size_t value = 0; value < axis.grid.size() && axis.grid.size() > 1; ++value) {
+                std::vector<double> ratios;
+                double least = 0;
+                for (std::size_t i = 0; i < table.ms.size(); ++i) {
+                    const double base = table.ms[i - i / stride % axis.grid.size() * stride];
+                    if (i / stride % axis.grid.size() != value || table.ms[i] <= 0 || base <= 0)
+                        continue;
+                    ratios.push_back(table.ms[i] / base);
+                    least = least > 0 ? std::min(least, table.ms[i]) : table.ms[i];
+                }
+                if (ratios.empty())
+                    continue;
+                const Spread spread = tuner::spread(ratios);
+                const auto percent = [](double ratio) { return fmt::format("{:+.2f}%", 100 * (ratio - 1)); };
+                fmt::print("| {} | {} | {} | {} | {} | {} | {} |\n", table.name, axis.name,
+                           to_string(axis.grid[value]), value ? percent(spread.median) : "",
+                           value ? percent(spread.min) : "", value ? percent(spread.max) : "",
+                           percent(least / best));
+            }
+        }
+    }
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-    if (argc < 2) {
-        fmt::print(stderr, "usage: {} TABLE...\n", argv[0]);
+    const bool check = argc > 1 && std::string_view(argv[1]) == "--check";
+    if (argc < 2 + check) {
+        fmt::print(stderr, "usage: {} [--check] TABLE...\n", argv[0]);
         return 2;
     }
-    fmt::print("| layer | points | within 1% of best | default | coordinate: measurements | within 1% | mean "
-               "(worst) "
-               "above best | random: within 1% | mean above best | coordinate better / equal |\n"
-               "|---|---|---|---|---|---|---|---|---|---|\n");
     try {
-        for (int i = 1; i < argc; ++i)
-            compare(read(argv[i]));
+        std::vector<bench::SearchTable> tables;
+        for (int i = 1 + check; i < argc; ++i)
+            tables.push_back(bench::read_table(argv[i]));
+        const bool holds = print_search(tables);
+        print_effects(tables);
+        return check && !holds ? 1 : 0;
     } catch (const std::exception& error) {
         fmt::print(stderr, "{}\n", error.what());
-        return 1;
+        return 2;
     }
-    return 0;
 }

@@ -11,6 +11,7 @@
 #include "cli/problem_flags.hpp"
 #include "tuner/gate.hpp"
 #include "tuner/guarded_tensor.hpp"
+#include "tuner/hard_rows.hpp"
 
 namespace zyfa::cli {
 
@@ -101,7 +102,7 @@ Accuracy measure_accuracy(const Problem& problem, const HostTensors& inputs, std
     Accuracy accuracy;
     accuracy.of = problem.batch * problem.heads_q * problem.seq_q;
     // The verdict is the tuner's gate on sampled rows, so that the tool accepts what the tuner accepts.
-    const tuner::GateReference reference(problem, inputs, tuner::sample_rows(problem, sampled_rows));
+    const tuner::GateReference reference(problem, inputs, tuner::gate_rows(problem, inputs, sampled_rows));
     Measurement measurement;
     accuracy.passed = tuner::check_rows(reference, tuner::gate_limits(problem), o, lse, measurement);
     accuracy.message = measurement.message;

@@ -27,7 +27,7 @@ struct TuneFlags {
     ProblemFlags problem;
     std::optional<double> budget_s;
     double tie = 0.01;
-    std::string policy, search;
+    std::string policy, search, guide;
     std::uint32_t repeats = 3, rows = 48;
     std::size_t finalists = 3;
     bool keep = false, fresh = false;
@@ -68,6 +68,7 @@ ExitCode tune(const CommonOptions& common, const TuneFlags& flags) {
     tuning.budget_s = flags.budget_s.value_or(long_blocks ? 0 : 60);
     tuning.policy = flags.policy;
     tuning.search = flags.search;
+    tuning.guide = flags.guide;
     tuning.race.finalists = flags.finalists;
     const Interrupt interrupt;
     tuning.cancelled = [] { return Interrupt::seen(); };
@@ -160,6 +161,13 @@ void add_tune(CLI::App& app, Invocation& invocation) {
         ->type_name("NAME")
         ->group("Tuning");
     command->add_option("--search", flags->search, "exhaustive, coordinate, halving (default: exhaustive)")
+        ->type_name("NAME")
+        ->group("Tuning");
+    command
+        ->add_option(
+            "--guide", flags->guide,
+            "model: the timing model (the simulator) leaves out candidates that it finds slow, on a GPU "
+            "too")
         ->type_name("NAME")
         ->group("Tuning");
     command->add_option("--finalists", flags->finalists, "Candidates that meet the default in the final")

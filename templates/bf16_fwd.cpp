@@ -27,9 +27,10 @@ class Bf16Forward final : public ForwardTemplate {
           geometry_(geometry) {}
 
   protected:
+    /// Probabilities exceed 1 by up to 2^tau. BF16 and FP32 share their exponent range; 2^64 leaves 2^63 for
+    /// the sum over keys.
+    ParameterSpec::Range tau_range(const Problem&) const override { return {0, 64}; }
     std::optional<std::string> reject_values(const Schedule& schedule) const override {
-        // Probabilities exceed 1 by up to 2^tau. BF16 and FP32 share their exponent range; 2^64 leaves 2^63
-        // for the sum over keys.
         const double value = schedule.number("tau");
         if (!(value >= 0 && value <= 64))
             return "tau is " + to_string(schedule.parameters.at("tau")) + "; accepted: 0 to 64";

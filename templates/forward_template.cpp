@@ -90,7 +90,8 @@ std::vector<ParameterSpec> ForwardTemplate::space(const Problem& p) const {
                       "rescale where a row's maximum grew by more than this, base-2 units (paper "
                       "Section IV-A, lazy rescaling)",
                       {},
-                      true};
+                      true,
+                      tau_range(p)};
     for (double value : taus_)
         tau.grid.emplace_back(value);
     ParameterSpec map{"chiplet_map",
@@ -152,8 +153,8 @@ std::optional<std::string> ForwardTemplate::reject(const Problem& p, const Sched
         if (found == schedule.parameters.end())
             return "parameter " + spec.name + " is missing";
         if (spec.name == "key_parts")
-            continue;                // any value of its range, below
-        if (continuous(spec.name)) { // any value of its range
+            continue;     // any value of its range, below
+        if (spec.range) { // any value of its range
             if (!std::holds_alternative<double>(found->second) &&
                 !std::holds_alternative<std::int64_t>(found->second))
                 return spec.name + " is " + to_string(found->second) + "; accepted: a number";

@@ -41,8 +41,8 @@ class ForwardTemplate : public Template {
 
     /// The kernel's own parameters, put before the common ones.
     virtual std::vector<ParameterSpec> own_space(const Problem&) const { return {}; }
-    /// Whether any number will do for this parameter, and not only those of the grid.
-    virtual bool continuous(std::string_view parameter) const { return parameter == "tau"; }
+    /// What the lazy rescale's threshold may be with the template's default values.
+    virtual ParameterSpec::Range tau_range(const Problem& problem) const = 0;
     /// Bounds of the continuous parameters. All values are present and numbers.
     virtual std::optional<std::string> reject_values(const Schedule& schedule) const = 0;
     virtual isa::KernelFile make_file(const std::string& symbol, const attention::ForwardOptions& options,

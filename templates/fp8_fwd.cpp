@@ -15,6 +15,20 @@ namespace {
 /// The paper's threshold comes first (Section IV-A).
 constexpr std::array<double, 6> tau_grid{0.125, 0.0, 0.5, 1.0, 2.0, 2.75};
 
+constexpr double default_sigma = 6, default_beta = 0.35;
+
+/// Beyond it a probability's code would be NaN. On the fast path a code is off by up to fast_error / 8 of a
+/// binade (FP32's rounding of the bias).
+double largest_tau(bool lean, double sigma, double beta) {
+    constexpr double fast_error = 1.0 / 128;
+    return (lean
+                // code 8 (tau + sigma + 7) - beta rounds to 126 at most; 127 is NaN
+                ? (126.5 + beta) / 8 - 7 - sigma
+                // 2^(tau + sigma) rounds to 448 up to 464; beyond it is NaN
+                : std::log2(464.0) - sigma) -
+           fast_error;
+}
+
 attention::Fp8Probability probability_of(const Schedule& schedule) {
     return {schedule.text("probability") == "lean", static_cast<float>(schedule.number("sigma")),
             static_cast<float>(schedule.number("beta"))};
@@ -39,14 +53,22 @@ class Fp8Forward final : public ForwardTemplate {
         const bool lean =
             p.probability == Probability::automatic ? lean_ : p.probability == Probability::lean;
         form.grid.emplace_back(std::string(lean ? "lean" : "exact"));
-        ParameterSpec sigma{
-            "sigma", "P is multiplied by 2^sigma, away from e4m3's subnormal numbers", {6.0}, true};
-        ParameterSpec beta{
-            "beta", "lean P: centres the error of the line between powers of two, in codes", {0.35}, true};
+        ParameterSpec sigma{"sigma",
+                            "P is multiplied by 2^sigma, away from e4m3's subnormal numbers",
+                            {default_sigma},
+                            true,
+                            ParameterSpec::Range{0, 8}};
+        ParameterSpec beta{"beta",
+                           "lean P: centres the error of the line between powers of two, in codes",
+                           {default_beta},
+                           true,
+                           ParameterSpec::Range{0, 1}};
         return {form, sigma, beta};
     }
-    bool continuous(std::string_view parameter) const override {
-        return parameter == "tau" || parameter == "sigma" || parameter == "beta";
+    ParameterSpec::Range tau_range(const Problem& p) const override {
+        const bool lean =
+            p.probability == Probability::automatic ? lean_ : p.probability == Probability::lean;
+        return {0, largest_tau(lean, default_sigma, default_beta)};
     }
     /// The stale maximum is at most tau below a row's maximum, and a half's exponent o is not negative, so
     /// that x + o <= tau.
@@ -58,14 +80,7 @@ class Fp8Forward final : public ForwardTemplate {
             return "sigma is " + to_string(schedule.parameters.at("sigma")) + "; accepted: 0 to 8";
         if (!(beta >= 0 && beta <= 1))
             return "beta is " + to_string(schedule.parameters.at("beta")) + "; accepted: 0 to 1";
-        // On the fast path a code is off by up to fast_error / 8 of a binade (FP32's rounding of the bias).
-        constexpr double fast_error = 1.0 / 128;
-        const double largest = (p.lean
-                                    // code 8 (tau + sigma + 7) - beta rounds to 126 at most; 127 is NaN
-                                    ? (126.5 + beta) / 8 - 7 - sigma
-                                    // 2^(tau + sigma) rounds to 448 up to 464; beyond it is NaN
-                                    : std::log2(464.0) - sigma) -
-                               fast_error;
+        const double largest = largest_tau(p.lean, sigma, beta);
         if (!(tau >= 0 && tau <= largest))
             return "tau is " + to_string(schedule.parameters.at("tau")) + "; accepted: 0 to " +
                    std::to_string(largest) + " with sigma " + to_string(schedule.parameters.at("sigma"));

@@ -63,11 +63,18 @@ struct DeviceShape {
     std::uint32_t compute_units = 256, xcds = 8, lds_bytes = 163840;
 };
 
-/// One axis of a template's schedule space.
+/// One axis of a template's schedule space: a switch, a categorical value, a count, or a number of a range.
 struct ParameterSpec {
+    struct Range {
+        double low, high;
+    };
+
     std::string name, description;
     std::vector<ParameterValue> grid; ///< named values to choose from, the default first
     bool changes_bits = false;        ///< whether output bits may depend on it (tau: yes; chiplet map: no)
+    /// Continuous: every number of the range is a legal value, on the grid or off it, as far as reject() lets
+    /// it go with the other parameters.
+    std::optional<Range> range{};
 };
 
 class Template {

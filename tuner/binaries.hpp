@@ -41,6 +41,7 @@ class Binaries {
     /// at all.
     Binary* get(const Schedule& schedule, Measurement& measurement);
 
+    jit::Assembler& assembler() const noexcept { return assembler_; }
     std::uint64_t assembled() const noexcept { return assembled_; }
     double instantiate_ms() const noexcept { return instantiate_ms_; }
     double assemble_ms() const noexcept { return assemble_ms_; }

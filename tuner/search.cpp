@@ -6,8 +6,6 @@
 
 namespace zyfa::tuner {
 
-namespace {
-
 std::uint32_t distance(const Schedule& a, const Schedule& b) {
     std::uint32_t differing = 0;
     for (const auto& [name, value] : a.parameters) {
@@ -17,13 +15,11 @@ std::uint32_t distance(const Schedule& a, const Schedule& b) {
     return differing;
 }
 
-} // namespace
-
 std::vector<SearchPoint> search_points(const templates::Template& form, const Problem& problem,
                                        const std::optional<std::vector<Schedule>>& candidates,
                                        const std::optional<Schedule>& hint) {
     const Schedule fallback = form.default_schedule(problem);
-    std::vector<SearchPoint> points{{fallback, std::nullopt, 0}};
+    std::vector<SearchPoint> points{{fallback, std::nullopt, 0, false}};
     std::vector<Schedule> schedules = candidates ? *candidates : templates::enumerate(form, problem);
     if (hint)
         schedules.insert(schedules.begin(), *hint);
@@ -32,7 +28,7 @@ std::vector<SearchPoint> search_points(const templates::Template& form, const Pr
                                       [&](const SearchPoint& point) { return point.schedule == schedule; });
         if (seen)
             continue;
-        SearchPoint point{schedule, std::nullopt, schedule == hint ? 0 : distance(schedule, fallback)};
+        SearchPoint point{schedule, std::nullopt, schedule == hint ? 0 : distance(schedule, fallback), false};
         if (schedule.template_name != form.name())
             point.rejection = "the problem is served by template " + std::string(form.name());
         else

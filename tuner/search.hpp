@@ -14,8 +14,12 @@ namespace zyfa::tuner {
 struct SearchPoint {
     Schedule schedule;
     std::optional<std::string> rejection; ///< why it is not tried
-    std::uint32_t distance = 0;           ///< parameters that differ from the default
+    std::uint32_t distance = 0;           ///< parameters that differ from the default; 0 also of a hint
+    bool pruned = false; ///< `rejection` is the timing model's: allowed, but slow (guide.hpp)
 };
+
+/// How many parameters of `a` are not as in `b`.
+std::uint32_t distance(const Schedule& a, const Schedule& b);
 
 /// The default schedule first, then the points that differ from it in one parameter, then in two, and so on:
 /// a search that its budget ends early has seen every axis. `candidates` replaces the template's whole space

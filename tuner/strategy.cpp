@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -49,31 +50,40 @@ class Search {
                 return;
     }
 
-    void coordinate(std::vector<std::string> axes, double tie) {
-        std::optional<double> best = time(0);
-        if (!best)
-            return;
+    void coordinate(const SearchOptions& options) {
+        Place at{0, 0};
+        for (std::size_t i = 0; i < points_.size(); ++i) {
+            if (i > 0 && (points_[i].distance > 0 || !usable(i)))
+                continue;
+            const std::optional<double> t = time(i);
+            if (!t)
+                return;
+            if (i == 0 || *t < at.time * (1 - options.tie))
+                at = {i, *t};
+        }
+        std::vector<std::string> axes = options.axes;
         if (axes.empty())
             for (const auto& [name, value] : points_[0].schedule.parameters)
                 axes.push_back(name);
-        std::size_t at = 0;
         for (bool moved = true; moved;) {
             moved = false;
             for (const std::string& axis : axes) {
-                std::size_t next = at;
-                for (const std::size_t point : neighbours(at, axis)) {
+                Place next = at;
+                for (const std::size_t point : line(at.point, axis)) {
                     const std::optional<double> t = time(point);
                     if (!t)
                         return;
-                    if (*t < *best * (1 - tie)) {
-                        best = t;
-                        next = point;
-                    }
+                    if (*t < next.time * (1 - options.tie))
+                        next = {point, *t};
                 }
-                moved = moved || next != at;
+                moved = moved || next.point != at.point;
                 at = next;
             }
         }
+        if (options.propose)
+            for (const ContinuousAxis& axis : options.continuous)
+                if (!refine(axis, options, at))
+                    return;
     }
 
     void halving() {
@@ -109,8 +119,13 @@ class Search {
     Trace trace;
 
   private:
+    struct Place {
+        std::size_t point;
+        double time;
+    };
+
     /// Points that differ from `at` in `axis` alone.
-    std::vector<std::size_t> neighbours(std::size_t at, const std::string& axis) const {
+    std::vector<std::size_t> line(std::size_t at, const std::string& axis) const {
         std::vector<std::size_t> result;
         auto here = points_[at].schedule.parameters;
         here.erase(axis);
@@ -123,6 +138,51 @@ class Search {
                 result.push_back(i);
         }
         return result;
+    }
+
+    /// Halves the distance from the best value to the nearest measured ones on both sides, again and again.
+    /// False: stop.
+    bool refine(const ContinuousAxis& axis, const SearchOptions& options, Place& at) {
+        if (!points_[at.point].schedule.parameters.contains(axis.name))
+            return true;
+        const auto value = [&](std::size_t point) { return points_[point].schedule.number(axis.name); };
+        const auto measured = [&] {
+            std::vector<std::size_t> known;
+            for (const std::size_t point : line(at.point, axis.name))
+                if (const auto time = known_.find(point); time != known_.end() && std::isfinite(time->second))
+                    known.push_back(point);
+            return known;
+        };
+        const std::vector<std::size_t> grid = measured();
+        if (std::none_of(grid.begin(), grid.end(), [&](std::size_t point) {
+                return std::abs(known_.at(point) / at.time - 1) > options.tie;
+            }))
+            return true; // the axis does not matter here, or is not searched
+        for (unsigned i = 0; i < options.halvings; ++i) {
+            const double here = value(at.point);
+            double below = axis.low, above = axis.high;
+            for (const std::size_t point : measured()) {
+                if (value(point) < here)
+                    below = std::max(below, value(point));
+                else
+                    above = std::min(above, value(point));
+            }
+            for (const double end : {below, above}) {
+                if (end == here)
+                    continue;
+                Schedule between = points_[at.point].schedule;
+                between.parameters[axis.name] = std::round((here + end) / 2 * 64) / 64; // short to write
+                const std::optional<std::size_t> point = options.propose(between);
+                if (!point || !usable(*point))
+                    continue;
+                const std::optional<double> t = time(*point);
+                if (!t)
+                    return false;
+                if (*t < at.time * (1 - options.tie))
+                    at = {*point, *t};
+            }
+        }
+        return true;
     }
 
     const std::vector<SearchPoint>& points_;
@@ -150,14 +210,14 @@ Strategy strategy_named(std::string_view name) {
 }
 
 Trace search(Strategy strategy, const std::vector<SearchPoint>& points, const Evaluate& evaluate,
-             const std::vector<std::string>& axes, double tie) {
+             const SearchOptions& options) {
     Search work(points, evaluate);
     switch (strategy) {
     case Strategy::exhaustive:
         work.exhaustive();
         break;
     case Strategy::coordinate:
-        work.coordinate(axes, tie);
+        work.coordinate(options);
         break;
     case Strategy::halving:
         work.halving();

@@ -2,6 +2,7 @@
 // Running one candidate and judging what it did.
 #include "tuner/test_bed.hpp"
 
+#include "tuner/hard_rows.hpp"
 #include "tuner/inputs.hpp"
 #include "tuner/timing.hpp"
 #include "zyfa/error.hpp"
@@ -33,7 +34,8 @@ TestBed::TestBed(std::shared_ptr<runtime::Runtime> runtime, int device, const te
       space_(form.space(problem)), q_(runtime_, device, layout_q(problem)),
       k_(runtime_, device, layout_k(problem)), v_(runtime_, device, layout_v(problem)),
       o_(runtime_, device, layout_o(problem)),
-      reference_(problem, view(inputs), sample_rows(problem, gate_rows)), stream_(runtime_, device) {
+      reference_(problem, view(inputs), tuner::gate_rows(problem, view(inputs), gate_rows)),
+      stream_(runtime_, device) {
     q_.upload(inputs.q);
     k_.upload(inputs.k);
     v_.upload(inputs.v);
@@ -42,6 +44,11 @@ TestBed::TestBed(std::shared_ptr<runtime::Runtime> runtime, int device, const te
 }
 
 BoundLaunch TestBed::bind(const Binary& binary, const Schedule& schedule) {
+    return bind(binary, schedule, shape_of(*runtime_, device_));
+}
+
+BoundLaunch TestBed::bind(const Binary& binary, const Schedule& schedule,
+                          const templates::DeviceShape& shape) {
     CallValues values;
     values.q = q_.data();
     values.k = k_.data();
@@ -50,7 +57,7 @@ BoundLaunch TestBed::bind(const Binary& binary, const Schedule& schedule) {
     values.lse = lse_ ? lse_->data() : nullptr;
     values.score_scale = score_scale(problem_.softmax_scale, problem_.q_descale, problem_.k_descale);
     values.output_scale = problem_.v_descale;
-    templates::LaunchPlan plan = form_.plan(problem_, schedule, shape_of(*runtime_, device_));
+    templates::LaunchPlan plan = form_.plan(problem_, schedule, shape);
     void* merge = nullptr;
     std::shared_ptr<const runtime::DeviceBuffer> workspace;
     if (plan.merge) {
@@ -132,6 +139,19 @@ void TestBed::judge(const Schedule& schedule, const Launched& first, const Launc
     if (const auto where = known->second.difference(second.bits))
         fail(CandidateStatus::wrong, "a parameter that must not change the result does: " + *where +
                                          " differs from the first schedule of " + known->first);
+}
+
+bool TestBed::still_right(const Schedule& schedule, Measurement& measurement) {
+    stream_.synchronize();
+    o_bytes_ = o_.download();
+    lse_bytes_ = lse_ ? lse_->download() : std::span<const std::byte>{};
+    const OutputBits bits(o_.layout(), o_bytes_, lse_ ? &lse_->layout() : nullptr, lse_bytes_);
+    const auto where = class_bits_.at(bit_class(space_, schedule)).difference(bits);
+    if (!where)
+        return true;
+    measurement.status = CandidateStatus::unstable;
+    measurement.message = "a timed launch gave other bits than the gate's: " + *where;
+    return false;
 }
 
 bool TestBed::device_alive() {

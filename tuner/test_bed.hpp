@@ -26,6 +26,8 @@ class TestBed {
 
     /// A launch of the candidate on the test bed's tensors.
     BoundLaunch bind(const Binary& binary, const Schedule& schedule);
+    /// The same for a device of another shape than the one that it runs on.
+    BoundLaunch bind(const Binary& binary, const Schedule& schedule, const templates::DeviceShape& shape);
 
     /// Two launches over outputs that hold two different sentinels, and every check: all elements written,
     /// nothing written around them, inputs as they were, the same bits twice, the bits of the candidate's
@@ -33,6 +35,10 @@ class TestBed {
     /// the device time of the second launch in milliseconds; a failure is in the status. A launch that the
     /// device answers with an error is `crashed`.
     double gate(const Schedule& schedule, BoundLaunch& launch, Measurement& measurement);
+
+    /// After timed launches of a candidate that passed: whether the last of them left the gate's bits. If
+    /// not, it is `unstable`.
+    bool still_right(const Schedule& schedule, Measurement& measurement);
 
     const runtime::Stream& stream() const noexcept { return stream_; }
     /// Whether the device still answers, after a crash.

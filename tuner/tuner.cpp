@@ -14,6 +14,7 @@
 #include "runtime/versions.hpp"
 #include "tuner/device_lock.hpp"
 #include "tuner/finals.hpp"
+#include "tuner/guide.hpp"
 #include "tuner/inputs.hpp"
 #include "tuner/journal.hpp"
 #include "tuner/launch_device.hpp"
@@ -55,6 +56,18 @@ class PassedTimer : public BlockTimer {
     Launch launch_;
 };
 
+void check_guide(const Options& options, Protocol protocol) {
+    if (options.guide.empty())
+        return;
+    if (options.guide != "model")
+        throw Error(ErrorCode::invalid_argument, "guide",
+                    "the guide is \"" + options.guide + "\"; accepted: \"model\"");
+    if (protocol == Protocol::model)
+        throw Error(ErrorCode::invalid_argument, "guide",
+                    "the guide is \"model\", and so is the timing policy: there is nothing else to measure; "
+                    "accepted with a guide: the other policies");
+}
+
 Protocol protocol_of(const Options& options, const runtime::Runtime& runtime) {
     if (options.policy.empty())
         return runtime.simulated() ? Protocol::model : Protocol::race;
@@ -63,7 +76,8 @@ Protocol protocol_of(const Options& options, const runtime::Runtime& runtime) {
         throw Error(
             ErrorCode::invalid_argument, "policy",
             "the timing policy is \"model\", and the device is no simulator, whose times are computed; "
-            "accepted: the other policies");
+            "accepted: the other policies, with the guide \"model\" where the timing model is to say what is "
+            "measured");
     return protocol;
 }
 
@@ -80,6 +94,7 @@ class Tuning {
           binaries_(runtime, device, assembler, form, classify(problem)),
           bed_(runtime, device, form, cut_.problem, inputs_, options.gate_rows) {
         outcome_.gate_ms += watch_.ms();
+        check_guide(options, protocol_);
         for (const runtime::DeviceInfo& info : runtime->devices())
             if (info.ordinal == device)
                 info_ = info;
@@ -90,10 +105,12 @@ class Tuning {
         lock_device();
         open_journal();
         points_ = search_points(form_, problem_, options_.candidates, options_.hint);
+        ask_guide();
         outcome_.measurements.reserve(points_.size());
         measured_.assign(points_.size(), none);
         const Trace trace = search(
-            strategy_, points_, [this](std::size_t point, double effort) { return evaluate(point, effort); });
+            strategy_, points_, [this](std::size_t point, double effort) { return evaluate(point, effort); },
+            search_options());
         for (std::size_t i = 0; i < points_.size(); ++i)
             if (measured_[i] == none)
                 leave_out(points_[i], trace);
@@ -146,6 +163,45 @@ class Tuning {
             journal_.reset();
             report(error.what(), 0);
         }
+    }
+
+    void ask_guide() {
+        if (options_.guide.empty())
+            return;
+        const GuideInput input{info_,
+                               binaries_.assembler(),
+                               form_,
+                               cut_.problem,
+                               inputs_,
+                               options_.budget_s,
+                               [this] { return go_on(); },
+                               [this](const std::string& what, std::size_t done) {
+                                   if (options_.progress)
+                                       options_.progress("timing model: " + what, done, points_.size());
+                               }};
+        const Guidance guidance = model_times(input, points_);
+        points_ = prune(std::move(points_), guidance);
+    }
+
+    /// Values off the grid only where the whole space is searched.
+    SearchOptions search_options() {
+        SearchOptions options;
+        if (options_.candidates)
+            return options;
+        for (const templates::ParameterSpec& axis : form_.space(problem_))
+            if (axis.range && axis.grid.size() > 1)
+                options.continuous.push_back({axis.name, axis.range->low, axis.range->high});
+        options.propose = [this](const Schedule& schedule) -> std::optional<std::size_t> {
+            for (std::size_t i = 0; i < points_.size(); ++i)
+                if (points_[i].schedule == schedule)
+                    return i;
+            if (form_.reject(problem_, schedule))
+                return std::nullopt;
+            points_.push_back({schedule, std::nullopt, distance(schedule, points_.front().schedule), false});
+            measured_.push_back(none);
+            return points_.size() - 1;
+        };
+        return options;
     }
 
     std::string versions() const {
@@ -216,7 +272,8 @@ class Tuning {
     void leave_out(const SearchPoint& point, const Trace& trace) {
         Measurement measurement = blank(point);
         if (point.rejection) {
-            measurement.status = CandidateStatus::rejected_constraint;
+            measurement.status =
+                point.pruned ? CandidateStatus::skipped : CandidateStatus::rejected_constraint;
             measurement.message = *point.rejection;
             sink_.measured(measurement);
         } else {
@@ -278,6 +335,8 @@ class Tuning {
         // The gate's launches were the warm-up; the block's length comes from the second of them.
         screen(passed, measurement, ms, effort);
         ++outcome_.timed;
+        if (!model_ && !bed_.still_right(schedule, measurement))
+            return std::nullopt;
         measurement.message = cut_.note;
         return passed;
     }

@@ -51,6 +51,8 @@ struct Options {
         cancelled;      ///< asked between candidates: true ends the search, what is measured counts
     std::string policy; ///< name of a protocol (tuner/protocols.hpp); empty: "model" or "race", by the device
     std::string search; ///< name of a strategy (tuner/strategy.hpp); empty: "exhaustive"
+    std::string
+        guide; ///< "model": the timing model leaves out slow candidates (tuner/guide.hpp); empty: none
     /// File that holds what has been measured, so that a later tuning of the same thing goes on from there
     /// (tuner/journal.hpp); empty: none.
     std::string journal;

@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tuner/hard_rows.hpp"
 #include "tuner/inputs.hpp"
 #include "tuner/tensor_layout.hpp"
 
@@ -99,6 +100,44 @@ TEST_CASE("sampled rows hold the hard ones, all differ, and lie in range") {
         CHECK_MESSAGE(numbers.count(edge) == 1, edge);
     CHECK(heads.size() == 4);
     CHECK(batches.size() == 3);
+}
+
+TEST_CASE("with inputs, the flattest and the sharpest rows are among the sampled ones") {
+    const Problem problem = small(700, 700, Mask::causal, 4, 3);
+    const TuningInputs inputs = drawn_inputs(problem, Distribution::alternating_rows);
+    const std::vector<GateRow> rows = gate_rows(problem, view(inputs), 48), plain = sample_rows(problem, 48);
+    CHECK(rows.size() == 48);
+    std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> distinct;
+    double flattest = 1, sharpest = 0, plain_flattest = 1, plain_sharpest = 0;
+    const auto look = [&](const GateRow& row, double& least, double& most) {
+        if (row.row < 63) // few keys: sharp by its place
+            return;
+        const double value = concentration(problem, view(inputs), row);
+        least = std::min(least, value);
+        most = std::max(most, value);
+    };
+    for (const GateRow& row : rows) {
+        distinct.insert({row.batch, row.head, row.row});
+        look(row, flattest, sharpest);
+    }
+    for (const GateRow& row : plain)
+        look(row, plain_flattest, plain_sharpest);
+    CHECK(distinct.size() == rows.size());
+    CHECK(flattest <= plain_flattest);
+    CHECK(sharpest >= plain_sharpest);
+    std::set<std::int64_t> numbers;
+    for (const GateRow& row : rows)
+        numbers.insert(row.row);
+    for (const std::int64_t edge : {0, 127, 128, 255, 256, 639, 640, 699})
+        CHECK_MESSAGE(numbers.count(edge) == 1, edge);
+}
+
+TEST_CASE("the concentration of a row is that of its weights") {
+    const Problem problem = small(96, 96);
+    TuningInputs inputs = drawn_inputs(problem);
+    std::fill(inputs.q.begin(), inputs.q.end(), std::byte{0}); // all weights alike
+    CHECK(concentration(problem, view(inputs), {0, 0, 0}) == doctest::Approx(1));
+    CHECK(concentration(problem, view(inputs), {0, 1, 63}) == doctest::Approx(1.0 / 64));
 }
 
 TEST_CASE("every row is taken where there are few") {

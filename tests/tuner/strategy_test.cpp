@@ -23,7 +23,7 @@ struct Grid {
                 Schedule schedule;
                 schedule.template_name = "t";
                 schedule.parameters = {{"x", x}, {"y", y}};
-                points.push_back({schedule, std::nullopt, 0});
+                points.push_back({schedule, std::nullopt, x + y > 0, false});
                 times.push_back(1 + 0.02 * std::abs(static_cast<double>(x) - 4) +
                                 0.05 * (2 - static_cast<double>(y)));
             }
@@ -53,6 +53,47 @@ TEST_CASE("coordinate search finds the best of a separable table with a few meas
     const Trace flat = search(Strategy::coordinate, grid.points, grid.evaluate());
     CHECK(flat.best == 0);
     CHECK(flat.points == 8);
+}
+
+TEST_CASE("coordinate search starts from a hint that is better than the default") {
+    Grid grid;
+    for (std::size_t i = 0; i < 18; ++i)
+        grid.points[i].distance = 1;
+    grid.points[0].distance = 0;
+    grid.points[13].distance = 0; // (4, 1)
+    const Trace trace = search(Strategy::coordinate, grid.points, grid.evaluate());
+    CHECK(trace.steps[1].point == 13);
+    CHECK(trace.best == 14);
+}
+
+TEST_CASE("coordinate search proposes values between those of the grid") {
+    std::vector<SearchPoint> points;
+    for (const double tau : {0.5, 0.0, 1.0, 2.0, 4.0})
+        for (const bool flag : {true, false})
+            points.push_back({{"t", {{"tau", tau}, {"flag", flag}}}, std::nullopt, 1, false});
+    const auto time = [&](std::size_t point) { // least at 1.4, where no grid value is
+        return 1 + 0.05 * std::abs(points[point].schedule.number("tau") - 1.4);
+    };
+    SearchOptions options;
+    options.continuous = {{"tau", 0, 3}};
+    std::size_t refused = 0;
+    options.propose = [&](const Schedule& schedule) -> std::optional<std::size_t> {
+        if (schedule.number("tau") > 1.6) {
+            ++refused;
+            return std::nullopt;
+        }
+        points.push_back({schedule, std::nullopt, 1, false});
+        return points.size() - 1;
+    };
+    const Evaluate evaluate = [&](std::size_t point, double) { return std::optional(time(point)); };
+    const Trace trace = search(Strategy::coordinate, points, evaluate, options);
+    CHECK(points[trace.best].schedule.number("tau") == 1.375);
+    CHECK(points.size() <= 10 + 6);
+    points.resize(10);
+    const Trace flat =
+        search(Strategy::coordinate, points, [](std::size_t, double) { return std::optional(1.0); }, options);
+    CHECK(points.size() == 10); // tau does not matter: nothing is proposed
+    CHECK(flat.best == 0);
 }
 
 TEST_CASE("successive halving spends its effort on the better ones, and keeps the default") {
