@@ -117,7 +117,8 @@ std::string summary(const Problem& problem, const Explanation& e) {
 } // namespace
 
 Context::Impl::Impl(ContextOptions options)
-    : options_(std::move(options)), services_(options_), selector_(options_, services_, counters_) {}
+    : options_(std::move(options)), services_(options_), selector_(options_, services_, counters_),
+      quantize_kernels_(options_, services_, counters_) {}
 
 Context::Impl::~Impl() = default;
 

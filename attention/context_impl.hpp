@@ -11,6 +11,7 @@
 #include "attention/dispatch_table.hpp"
 #include "attention/prepare.hpp"
 #include "attention/proposal.hpp"
+#include "attention/quantize_kernels.hpp"
 #include "attention/resident.hpp"
 #include "attention/selector.hpp"
 #include "attention/services.hpp"
@@ -42,6 +43,7 @@ class [[gnu::visibility("hidden")]] Context::Impl {
     std::vector<DeviceSummary> devices();
     const ContextOptions& options() const noexcept { return options_; }
     call::Services& services() noexcept { return services_; }
+    call::QuantizeKernels& quantize_kernels() noexcept { return quantize_kernels_; }
 
   private:
     const call::Resident* make_resident(const AttentionArgs& args, const call::CallKey& key);
@@ -55,6 +57,7 @@ class [[gnu::visibility("hidden")]] Context::Impl {
     call::Services services_;
     call::AtomicCounters counters_;
     call::Selector selector_;
+    call::QuantizeKernels quantize_kernels_;
     call::DispatchTable table_;
     std::atomic<const runtime::Runtime*> runtime_{nullptr}; ///< of services_, once a shape is resident
     bool several_devices_ = false;                          ///< written before runtime_

@@ -42,6 +42,8 @@ Probability probability_of(zyfa_probability probability, const char* argument) {
         one_of(probability, ZYFA_PROBABILITY_AUTOMATIC, ZYFA_PROBABILITY_EXACT, argument));
 }
 
+} // namespace
+
 TensorView view_of(const zyfa_tensor& tensor, const char* dtype_name) {
     TensorView view;
     view.data = tensor.data;
@@ -55,8 +57,6 @@ TensorView view_of(const zyfa_tensor& tensor, const char* dtype_name) {
 std::optional<float> optional_of(const float* value) {
     return value ? std::optional<float>(*value) : std::nullopt;
 }
-
-} // namespace
 
 DType dtype_of(zyfa_dtype dtype, const char* argument) {
     return static_cast<DType>(one_of(dtype, ZYFA_BF16, ZYFA_F32, argument));

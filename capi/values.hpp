@@ -2,6 +2,8 @@
 // C values as C++ values, and back.
 #pragma once
 
+#include <optional>
+
 #include "zyfa.h"
 #include "zyfa/attention.hpp"
 
@@ -10,6 +12,8 @@ namespace zyfa::capi {
 /// Throw Error{invalid_argument} naming the member where a value is not one of its enumeration.
 Problem problem_of(const zyfa_problem* problem);
 AttentionArgs arguments_of(const zyfa_attention_args* args);
+TensorView view_of(const zyfa_tensor& tensor, const char* dtype_name);
+std::optional<float> optional_of(const float* value);
 DType dtype_of(zyfa_dtype dtype, const char* argument);
 Mask mask_of(zyfa_mask mask, const char* argument);
 

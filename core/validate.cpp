@@ -318,4 +318,26 @@ Problem validate(const AttentionArgs& args) {
     return p;
 }
 
+ValidTensor validate_tensor(const char* name, const TensorView& view) {
+    const Named tensor{name, view};
+    check_present(tensor);
+    check_sizes(tensor);
+    check_alignment(tensor);
+    ValidTensor out{canonical_strides(view), 0};
+    out.bytes = check_extent(tensor, out.strides);
+    return out;
+}
+
+void validate_output(const char* name, const TensorView& view, const Strides& strides) {
+    check_no_overlap(
+        name, ".strides",
+        {{{strides.batch, view.sizes[0]}, {strides.head, view.sizes[1]}, {strides.seq, view.sizes[2]}}},
+        view.sizes[3]);
+}
+
+void validate_apart(const char* output, const void* out, std::uint64_t out_bytes, const char* input,
+                    const void* in, std::uint64_t in_bytes) {
+    check_apart(output, out, out_bytes, input, in, in_bytes);
+}
+
 } // namespace zyfa

@@ -28,4 +28,16 @@ inline constexpr std::int64_t max_row_stride_bytes = std::int64_t{1} << 25;
 std::uint64_t extent_bytes(const Strides& strides, std::int64_t batch, std::int64_t heads, std::int64_t seq,
                            std::int64_t dim, std::uint32_t element_bytes);
 
+/// One tensor on its own: that it is there, its sizes, alignment, strides and extent. Strides are canonical.
+struct ValidTensor {
+    Strides strides;
+    std::uint64_t bytes = 0; ///< first to last element
+};
+ValidTensor validate_tensor(const char* name, const TensorView& view);
+/// That the elements of an output are distinct.
+void validate_output(const char* name, const TensorView& view, const Strides& strides);
+/// That an output does not lie in an input's memory.
+void validate_apart(const char* output, const void* out, std::uint64_t out_bytes, const char* input,
+                    const void* in, std::uint64_t in_bytes);
+
 } // namespace zyfa

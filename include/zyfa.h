@@ -160,6 +160,65 @@ ZYFA_C_API void zyfa_context_destroy(zyfa_context* context); /**< null and the p
  * = 0 and LSE = -inf. A refusal comes before any launch. */
 ZYFA_C_API zyfa_status zyfa_attention(zyfa_context* context, const zyfa_attention_args* args);
 
+/* ---- BF16 to e4m3 ---- */
+
+typedef enum zyfa_smoothing {
+    ZYFA_SMOOTHING_NONE = 0,
+    ZYFA_SMOOTHING_MEASURED = 1, /**< the mean row of each head over the sequence, written to `mean` */
+    ZYFA_SMOOTHING_GIVEN = 2     /**< `mean` as it is */
+} zyfa_smoothing;
+
+typedef struct zyfa_quantize_report {
+    float descale;       /**< value = code * descale */
+    uint32_t clamped;    /**< finite values beyond 448 * descale, which got the code of +-448 */
+    uint32_t non_finite; /**< NaN and infinities, which got the code of NaN */
+    float largest;       /**< without a static scale: largest finite magnitude after the transform; else 0 */
+} zyfa_quantize_report;
+
+typedef struct zyfa_quantize_args {
+    size_t struct_size;
+    zyfa_tensor x;            /**< BF16 [B, H, S, D]; D is 64, 96, 128, 192 or 256 */
+    zyfa_tensor codes;        /**< e4m3, the sizes of x */
+    const float* descale;     /**< static scale; null: the smallest power of two that fits, found first */
+    const float* fold_scale;  /**< null, or softmax_scale * k_descale: the descale is the smallest that makes
+                                 softmax_scale * q_descale * k_descale * log2(e) a power of two */
+    int32_t rotate;           /**< multiply rows by R = diag(s) (C_m (x) H_D/m), after smoothing */
+    zyfa_smoothing smoothing; /**< subtract the mean row of each head */
+    float* mean;              /**< device memory, FP32 [B, H, D]; null without smoothing */
+    void* stream;             /**< hipStream_t; null is the default stream of x's device */
+} zyfa_quantize_args;
+#define ZYFA_QUANTIZE_ARGS_INIT {sizeof(zyfa_quantize_args), {0}, {0}, 0, 0, 0, ZYFA_SMOOTHING_NONE, 0, 0}
+
+/** Codes and report (host memory). Waits for the stream. A refusal comes before any launch. */
+ZYFA_C_API zyfa_status zyfa_quantize(zyfa_context* context, const zyfa_quantize_args* args,
+                                     zyfa_quantize_report* report);
+/** The same without waiting; `report` is device memory, or null with a static scale. */
+ZYFA_C_API zyfa_status zyfa_quantize_async(zyfa_context* context, const zyfa_quantize_args* args,
+                                           zyfa_quantize_report* report);
+/** Makes the kernels for rows of `dim` elements resident: needed before a stream captures a quantization. */
+ZYFA_C_API zyfa_status zyfa_prepare_quantize(zyfa_context* context, int64_t dim, int rotate, int smooth,
+                                             int device);
+/** The smallest descale, at least `at_least`, whose score scale is a power of two. */
+ZYFA_C_API zyfa_status zyfa_folded_descale(float at_least, float softmax_scale, float k_descale,
+                                           float* descale);
+
+typedef struct zyfa_mean_score_args {
+    size_t struct_size;
+    zyfa_tensor q;     /**< BF16 [B, Hq, S, D], not rotated */
+    const float* mean; /**< device memory, FP32 [B, Hkv, D], of the smoothed keys */
+    int64_t heads_kv;
+    float* lse;                                /**< FP32 [B, Hq, S], of zyfa_attention on the smoothed keys */
+    int64_t lse_batch_stride, lse_head_stride; /**< elements; both 0 means contiguous */
+    const float* softmax_scale;                /**< null: 1/sqrt(D) */
+    void* stream;
+} zyfa_mean_score_args;
+#define ZYFA_MEAN_SCORE_ARGS_INIT {sizeof(zyfa_mean_score_args), {0}, 0, 1, 0, 0, 0, 0, 0}
+
+/** lse += softmax_scale * q . mean, asynchronously: LSE of the keys as they were. */
+ZYFA_C_API zyfa_status zyfa_add_mean_score(zyfa_context* context, const zyfa_mean_score_args* args);
+/** Element of R for rows of `dim` elements; x R is the rotated row. */
+ZYFA_C_API zyfa_status zyfa_rotation_element(int64_t dim, int64_t row, int64_t column, double* element);
+
 /** What would run for a problem on a device, and why. */
 typedef struct zyfa_explanation zyfa_explanation;
 typedef enum zyfa_explanation_text {

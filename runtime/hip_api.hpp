@@ -43,6 +43,8 @@ namespace zyfa::runtime {
 
 #define ZYFA_HIP_OPTIONAL(X)                                                                                 \
     X(hipFreeAsync)                                                                                          \
+    X(hipMemcpyAsync)                                                                                        \
+    X(hipMemsetAsync)                                                                                        \
     X(hipRuntimeGetVersion)                                                                                  \
     X(hipDriverGetVersion)                                                                                   \
     X(hipStreamGetDevice)

@@ -30,17 +30,34 @@ OrderedBuffer::OrderedBuffer(const Runtime& runtime, std::size_t bytes, void* st
     : runtime_(runtime), stream_(stream) {
     const HipApi& hip = runtime.hip();
     if (!hip.hipMallocAsync || !hip.hipFreeAsync)
-        throw Error(
-            ErrorCode::device_error, "",
-            "the HIP library has no hipMallocAsync and hipFreeAsync, which a call whose keys are split "
-            "needs for its workspace of " +
-                std::to_string(bytes) + " bytes");
+        throw Error(ErrorCode::device_error, "",
+                    "the HIP library has no hipMallocAsync and hipFreeAsync, which this call needs for its "
+                    "workspace of " +
+                        std::to_string(bytes) + " bytes");
     check(hip, hip.hipMallocAsync(&data_, bytes, static_cast<hipStream_t>(stream)), "hipMallocAsync",
           std::to_string(bytes) + " bytes");
 }
 
 OrderedBuffer::~OrderedBuffer() {
     (void)runtime_.hip().hipFreeAsync(data_, static_cast<hipStream_t>(stream_));
+}
+
+void fill_ordered(const Runtime& runtime, void* to, int byte, std::size_t bytes, void* stream) {
+    const HipApi& hip = runtime.hip();
+    if (!hip.hipMemsetAsync)
+        throw Error(ErrorCode::device_error, "", "the HIP library has no hipMemsetAsync");
+    check(hip, hip.hipMemsetAsync(to, byte, bytes, static_cast<hipStream_t>(stream)), "hipMemsetAsync",
+          std::to_string(bytes) + " bytes");
+}
+
+void fetch_ordered(const Runtime& runtime, void* to, const void* from, std::size_t bytes, void* stream) {
+    const HipApi& hip = runtime.hip();
+    if (!hip.hipMemcpyAsync)
+        throw Error(ErrorCode::device_error, "", "the HIP library has no hipMemcpyAsync");
+    const auto on = static_cast<hipStream_t>(stream);
+    check(hip, hip.hipMemcpyAsync(to, from, bytes, hipMemcpyDeviceToHost, on), "hipMemcpyAsync",
+          std::to_string(bytes) + " bytes");
+    check(hip, hip.hipStreamSynchronize(on), "hipStreamSynchronize");
 }
 
 bool is_capturing(const Runtime& runtime, void* stream) {

@@ -114,6 +114,11 @@ class OrderedBuffer {
     void* data_ = nullptr;
 };
 
+/// Device memory set in the stream's order. Throws Error{device_error}.
+void fill_ordered(const Runtime& runtime, void* to, int byte, std::size_t bytes, void* stream);
+/// Device memory to host memory in the stream's order, and waits for it. Throws Error{device_error}.
+void fetch_ordered(const Runtime& runtime, void* to, const void* from, std::size_t bytes, void* stream);
+
 class Stream {
   public:
     Stream(std::shared_ptr<Runtime> runtime, int device);

@@ -135,6 +135,29 @@ void Emitter::v_permlane32_swap_b32(VReg a, VReg b, Note n) {
     }
 }
 
+void Emitter::v_permlane16_swap_b32(VReg a, VReg b, Note n) {
+    v_permlane32_swap_b32(a, b, n);
+    out_->items.back().instruction.text = join("v_permlane16_swap_b32", {a.text(), b.text()});
+}
+
+void Emitter::dpp(std::string_view op, unsigned cycles, VReg d, VReg a, VReg b, Dpp lane, Note n) {
+    vop2(op, cycles, d, a, b, n);
+    const char* control = lane == Dpp::xor_1      ? "quad_perm:[1,0,3,2]"
+                          : lane == Dpp::xor_2    ? "quad_perm:[2,3,0,1]"
+                          : lane == Dpp::xor_7    ? "row_half_mirror"
+                          : lane == Dpp::xor_15   ? "row_mirror"
+                          : lane == Dpp::rotate_4 ? "row_ror:4"
+                                                  : "row_ror:8";
+    Instruction& i = out_->items.back().instruction;
+    i.text += std::string(" ") + control + " row_mask:0xf bank_mask:0xf";
+    i.dpp = true;
+}
+
+void Emitter::v_fmac_f32_dpp(VReg d, VReg a, VReg b, Dpp lane, Note n) {
+    dpp("v_fmac_f32_dpp", 2, d, a, b, lane, n);
+    out_->items.back().instruction.reads.add(d.units());
+}
+
 void Emitter::mfma(const MatrixOp& op, VReg d, VReg a, VReg b, Source c, Note n) {
     check_width(d, op.d_registers, op.mnemonic);
     check_width(a, op.a_registers, op.mnemonic);

@@ -29,6 +29,16 @@ inline constexpr MatrixOp mfma_16x16x128_fp4_fp8{"v_mfma_f32_16x16x128_f8f6f4", 
 /// A in FP8, B in FP4
 inline constexpr MatrixOp mfma_16x16x128_fp8_fp4{"v_mfma_f32_16x16x128_f8f6f4", 5, 8, 8, 4, 4, " blgp:4"};
 
+/// Which lane a DPP source comes from, within rows of 16 lanes (CDNA4 ISA, DPP_CTRL).
+enum class Dpp : std::uint8_t {
+    xor_1,    ///< quad_perm:[1,0,3,2]
+    xor_2,    ///< quad_perm:[2,3,0,1]
+    xor_7,    ///< row_half_mirror
+    xor_15,   ///< row_mirror
+    rotate_4, ///< row_ror:4
+    rotate_8, ///< row_ror:8, which is xor 8
+};
+
 /// Where a v_cmp puts its lane mask.
 using MaskTarget = Source;
 
@@ -143,6 +153,18 @@ class Emitter {
     /// Upper half of a <-> lower half of b (CDNA4 ISA).
     void v_permlane32_swap_b32(VReg a, VReg b, Note n = {});
 
+    /// Odd rows of 16 lanes of a <-> even rows of b (CDNA4 ISA).
+    void v_permlane16_swap_b32(VReg a, VReg b, Note n = {});
+    // a from other lanes of its row of 16
+    void v_add_f32_dpp(VReg d, VReg a, VReg b, Dpp lane, Note n = {}) {
+        dpp("v_add_f32_dpp", 2, d, a, b, lane, n);
+    }
+    void v_max_f32_dpp(VReg d, VReg a, VReg b, Dpp lane, Note n = {}) {
+        dpp("v_max_f32_dpp", 4, d, a, b, lane, n);
+    }
+    /// d += a * b
+    void v_fmac_f32_dpp(VReg d, VReg a, VReg b, Dpp lane, Note n = {});
+
     // ---- matrix
     void mfma(const MatrixOp& op, VReg d, VReg a, VReg b, Source c, Note n = {});
     /// Block scales: E8M0, byte `byte_a` of scale_a for the rows of A, byte_b of scale_b for the columns of
@@ -186,9 +208,23 @@ class Emitter {
                               Note n = {}) {
         buffer_store("buffer_store_dwordx4", 4, data, offset, resource, soffset, immediate, n);
     }
+    void buffer_store_dwordx2(VReg data, VReg offset, SReg resource, Source soffset, unsigned immediate,
+                              Note n = {}) {
+        buffer_store("buffer_store_dwordx2", 2, data, offset, resource, soffset, immediate, n);
+    }
     void buffer_store_dword(VReg data, VReg offset, SReg resource, Source soffset, unsigned immediate,
                             Note n = {}) {
         buffer_store("buffer_store_dword", 1, data, offset, resource, soffset, immediate, n);
+    }
+    /// Atomic at device scope, nothing returned. (LLVM AMDGPUUsage, memory model gfx942: agent scope needs no
+    /// bit.)
+    void buffer_atomic_add(VReg data, VReg offset, SReg resource, Source soffset, unsigned immediate,
+                           Note n = {}) {
+        buffer_store("buffer_atomic_add", 1, data, offset, resource, soffset, immediate, n);
+    }
+    void buffer_atomic_umax(VReg data, VReg offset, SReg resource, Source soffset, unsigned immediate,
+                            Note n = {}) {
+        buffer_store("buffer_atomic_umax", 1, data, offset, resource, soffset, immediate, n);
     }
     void s_load(SReg d, SReg base, unsigned offset, Note n = {}); ///< s_load_dword{,x2,x4,x8,x16} by width
 
@@ -208,6 +244,7 @@ class Emitter {
     void s_min_i32(Source d, Source a, Source b, Note n = {}) { sop("s_min_i32", d, {a, b}, Scc::writes, n); }
     void s_max_i32(Source d, Source a, Source b, Note n = {}) { sop("s_max_i32", d, {a, b}, Scc::writes, n); }
     void s_min_u32(Source d, Source a, Source b, Note n = {}) { sop("s_min_u32", d, {a, b}, Scc::writes, n); }
+    void s_max_u32(Source d, Source a, Source b, Note n = {}) { sop("s_max_u32", d, {a, b}, Scc::writes, n); }
     void s_and_b32(Source d, Source a, Source b, Note n = {}) { sop("s_and_b32", d, {a, b}, Scc::writes, n); }
     void s_or_b32(Source d, Source a, Source b, Note n = {}) { sop("s_or_b32", d, {a, b}, Scc::writes, n); }
     void s_or_b64(Source d, Source a, Source b, Note n = {}) { sop("s_or_b64", d, {a, b}, Scc::writes, n); }
@@ -220,6 +257,14 @@ class Emitter {
     void s_lshr_b32(Source d, Source a, Source b, Note n = {}) {
         sop("s_lshr_b32", d, {a, b}, Scc::writes, n);
     }
+    void s_ashr_i32(Source d, Source a, Source b, Note n = {}) {
+        sop("s_ashr_i32", d, {a, b}, Scc::writes, n);
+    }
+    void s_andn2_b64(Source d, Source a, Source b, Note n = {}) {
+        sop("s_andn2_b64", d, {a, b}, Scc::writes, n);
+    }
+    /// bits that are set
+    void s_bcnt1_i32_b64(Source d, Source a, Note n = {}) { sop("s_bcnt1_i32_b64", d, {a}, Scc::writes, n); }
     void s_lshl_b64(Source d, Source a, Source b, Note n = {}) {
         sop("s_lshl_b64", d, {a, b}, Scc::writes, n);
     }
@@ -257,6 +302,7 @@ class Emitter {
     void vop2(std::string_view op, unsigned cycles, VReg d, const Source& a, VReg b, Note n);
     void vop3(std::string_view op, unsigned cycles, VReg d, std::initializer_list<Source> sources, Note n,
               std::string_view modifiers = {});
+    void dpp(std::string_view op, unsigned cycles, VReg d, VReg a, VReg b, Dpp lane, Note n);
     void trans(std::string_view op, VReg d, const Source& a, Note n);
     void ds_read(std::string_view op, unsigned dwords, VReg d, VReg address, unsigned offset, Note n);
     void ds_write(std::string_view op, unsigned dwords, VReg address, VReg data, unsigned offset, Note n);

@@ -76,6 +76,7 @@ struct Instruction {
     bool writes_scalar = false;    ///< VALU with an SGPR or VCC result (v_cmp, v_readfirstlane)
     bool partial_write = false;    ///< VALU that writes a byte or the high half of its destination
     bool lane_select = false;      ///< v_readlane, v_readfirstlane: reads a VGPR across lanes
+    bool dpp = false;              ///< VALU that reads its first source from other lanes (DPP)
     std::uint8_t store_dwords = 0; ///< VMEM store: dwords of data
     Units store_data;
     bool scalar_offset = false; ///< VMEM: soffset is an SGPR

@@ -44,4 +44,12 @@ Source Source::operator-() const {
     return out;
 }
 
+Source Source::magnitude() const {
+    Source out = *this;
+    if (out.units_.empty())
+        defect("abs modifier on a constant: " + text_);
+    out.text_ = "|" + text_ + "|";
+    return out;
+}
+
 } // namespace zyfa::templates::isa

@@ -33,6 +33,7 @@ class Source {
     Source(Float constant);
 
     Source operator-() const; ///< neg modifier (VOP3)
+    Source magnitude() const; ///< abs modifier (VOP3)
 
     const std::string& text() const { return text_; }
     Units units() const { return units_; }

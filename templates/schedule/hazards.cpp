@@ -97,6 +97,10 @@ unsigned valu_to_permlane(const Instruction& p, const Instruction& c) {
     return p.is_valu() && c.kind == Kind::permlane && c.reads.overlaps(p.writes) ? 2 : 0;
 }
 
+unsigned valu_to_dpp(const Instruction& p, const Instruction& c) {
+    return p.is_valu() && c.dpp && c.reads.overlaps(p.writes) ? 2 : 0;
+}
+
 unsigned valu_to_lane_read(const Instruction& p, const Instruction& c) {
     return p.is_valu() && c.lane_select && c.reads.overlaps(p.writes) ? 1 : 0;
 }
@@ -131,6 +135,7 @@ constexpr std::array rules{
     HazardRule{"transcendental result used", llvm, trans_result},
     HazardRule{"partial register write", llvm, partial_write},
     HazardRule{"vector result to v_permlane*_swap", llvm, valu_to_permlane},
+    HazardRule{"vector result to DPP", llvm, valu_to_dpp},
     HazardRule{"vector result to lane read", llvm, valu_to_lane_read},
     HazardRule{"scalar result of vector instruction to vector instruction", llvm, valu_scalar_to_valu},
     HazardRule{"scalar result of vector instruction to memory instruction", llvm, valu_scalar_to_memory},

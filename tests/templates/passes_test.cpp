@@ -75,6 +75,17 @@ TEST_CASE("matrix hazards ask for LLVM's wait states on gfx950") {
     CHECK(nops([&](Emitter& e) { e.v_mov_b32(d[3], 0), mfma(e, d, a, b, d); }) == 2);
 }
 
+TEST_CASE("a vector result waits for two wait states before lanes exchange it") {
+    CHECK(nops([](Emitter& e) {
+              e.v_mov_b32(v(1), 0);
+              e.v_add_f32_dpp(v(0), v(1), v(2), Dpp::xor_1);
+          }) == 2);
+    CHECK(nops([](Emitter& e) {
+              e.v_mov_b32(v(1), 0);
+              e.v_add_f32(v(0), v(1), v(2));
+          }) == 0);
+}
+
 TEST_CASE("vector and scalar hazards ask for LLVM's wait states on gfx950") {
     CHECK(nops([](Emitter& e) { e.v_exp_f32(v(0), v(1)), e.v_add_f32(v(2), v(0), v(3)); }) == 1);
     CHECK(nops([](Emitter& e) { e.v_exp_f32(v(0), v(1)), e.v_exp_f32(v(2), v(0)); }) == 0);
