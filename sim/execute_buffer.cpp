@@ -114,7 +114,7 @@ void load_to_lds(Wave& w, const Instruction& i) {
 template <class Access>
 constexpr MemoryOp lds_op(std::string_view name) {
     return {name,          load_to_lds<Access, false>, load_to_lds<Access, true>, 0, 0, 0,
-            Access::bytes, flag::load | flag::lds};
+            Access::bytes, flag::load | flag::lds,     ask<Buffer, Access>};
 }
 
 void nothing(Wave&, const Instruction&) {}

@@ -267,6 +267,12 @@ void load(Wave& w, const Instruction& i) {
     Access::load(w.v + i.dst.value, w.thread->pointers, active);
 }
 
+/// Tells the observer where a load would have gone.
+template <class Space, class Access>
+void ask(Wave& w, const Instruction& i) {
+    observe<true>(w, i, Space::resolve(w, i, Access::bytes, "load"), Access::bytes);
+}
+
 template <class Space, class Access, bool Observed>
 void store(Wave& w, const Instruction& i) {
     const std::uint64_t active = Space::resolve(w, i, Access::bytes, "store");
@@ -300,7 +306,8 @@ constexpr MemoryOp load_op(std::string_view name) {
             0,
             0,
             Access::bytes,
-            flag::load};
+            flag::load,
+            ask<Space, Access>};
 }
 template <class Space, class Access>
 constexpr MemoryOp store_op(std::string_view name) {

@@ -28,6 +28,7 @@ struct MemoryOp {
     std::uint8_t data2 = 0;  ///< LDS: registers of the second data operand
     std::uint8_t bytes = 0;  ///< per lane (scalar memory: in all)
     std::uint16_t flags = 0; ///< flag::load, store, atomic
+    Handler asked = nullptr; ///< vector loads: as observed, but nothing is moved
 };
 const MemoryOp* find_memory_op(std::string_view mnemonic);
 

@@ -39,11 +39,11 @@ std::string grid_json(const LastLaunch& launch) {
     std::snprintf(text, sizeof text,
                   "{\"cycles\": %.0f, \"compute_cycles\": %.0f, \"workgroups\": %llu, \"lines\": %llu, "
                   "\"l2_hit_share\": %.6f, \"infinity_cache_hits\": %llu, \"hbm_bytes\": %.0f, "
-                  "\"memory_wait_cycles\": %.0f}",
+                  "\"memory_wait_cycles\": %.0f, \"executed_whole\": \"%s\"}",
                   grid.cycles, grid.compute_cycles, static_cast<unsigned long long>(grid.workgroups),
                   static_cast<unsigned long long>(grid.lines), grid.l2_hit_share(),
                   static_cast<unsigned long long>(grid.infinity_cache_hits), grid.hbm_bytes,
-                  grid.memory_wait_cycles);
+                  grid.memory_wait_cycles, grid.executed_whole.c_str());
     return text;
 }
 

@@ -3,13 +3,53 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
+#include <string>
 
 #include "sim/cost_model.hpp"
 #include "sim/fault.hpp"
+#include "sim/timing/address_slice.hpp"
 #include "sim/timing/grid_run.hpp"
+#include "sim/timing/line_stream.hpp"
+#include "sim/timing/slice_run.hpp"
 #include "sim/timing/timed_run.hpp"
 
 namespace zyfa::sim::timing {
+
+namespace {
+
+/// Of the measured workgroup: some pairs of query tiles at 8K, a few changes of tiles at 32K.
+constexpr Cycle measured_cycles = 400'000;
+
+/// Why the slice does not stand for the kernel; empty: it asked for what the measured workgroup asked for.
+std::string compare(const Dispatch& dispatch, const Memory& memory, std::uint64_t workgroup,
+                    const LineStream& measured, const AddressSlice& slice, std::uint64_t instructions) {
+    if (!slice.refused.empty())
+        return slice.refused;
+    const auto thread = std::make_unique<ThreadContext>(memory);
+    thread->view.refresh();
+    LineStream stream(dispatch.waves, Parameters{}.l2_line);
+    thread->observer = &stream;
+    Workgroup group;
+    start_workgroup(dispatch, workgroup, group);
+    SliceRun run(slice, dispatch.waves, stream);
+    run.enter(group);
+    group.wave_quantum = 4096;
+    try {
+        // Twice the instructions, since the ways that it goes at branches may be longer.
+        for (std::uint64_t done = 0; done <= 2 * instructions && !group.done();
+             done += 8 * group.wave_quantum) {
+            run.run(group, *thread, 8 * group.wave_quantum);
+            if (measured.begins(stream))
+                return {};
+        }
+    } catch (const FaultError&) { // what it needs was cut away
+        return "addresses that depend on data";
+    }
+    return measured.begins(stream) ? "" : "addresses that depend on data";
+}
+
+} // namespace
 
 LaunchResult time_grid(const Dispatch& dispatch, const Memory& memory, const Launch& launch,
                        unsigned per_unit) {
@@ -21,12 +61,19 @@ LaunchResult time_grid(const Dispatch& dispatch, const Memory& memory, const Lau
         thread->view.refresh();
         Workgroup group;
         start_workgroup(dispatch, workgroups / 2, group);
+        LineStream stream(dispatch.waves, Parameters{}.l2_line);
+        thread->observer = &stream;
         TimedRunOptions options;
         options.keep_events = launch.keep_events;
         options.instruction_limit = dispatch.device.instruction_limit;
+        options.cycle_limit = measured_cycles;
         auto report = std::make_shared<const TimingReport>(run_timed(group, *thread, options));
         for (const Wave& wave : group.waves)
             result.instructions += wave.instructions;
+
+        const std::span<const Instruction> code = dispatch.code->instructions();
+        const AddressSlice slice = address_slice(code, static_cast<std::size_t>(dispatch.entry - code.data()),
+                                                 dispatch.work_items % lanes == 0, report->profile);
 
         // The measured workgroup pays its start once more than the estimate's constant says.
         const double start = static_cast<double>(report->first_matrix != 0 ? report->first_matrix : 0);
@@ -36,7 +83,11 @@ LaunchResult time_grid(const Dispatch& dispatch, const Memory& memory, const Lau
         grid.start_cycles = start;
         grid.cycles_per_estimate =
             estimate > 0 ? (static_cast<double>(report->cycles) - start) / estimate : 1;
-        const GridReport outcome = run_grid(dispatch, memory, grid);
+        const std::string whole =
+            compare(dispatch, memory, workgroups / 2, stream, slice, result.instructions);
+        grid.slice = whole.empty() ? &slice : nullptr;
+        GridReport outcome = run_grid(dispatch, memory, grid);
+        outcome.executed_whole = whole;
 
         Activity activity = report->activity();
         const double busy =

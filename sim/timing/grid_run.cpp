@@ -5,15 +5,16 @@
 #include "sim/timing/grid_run.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <memory>
+#include <optional>
 #include <queue>
 
 #include "sim/cost_model.hpp"
 #include "sim/fault.hpp"
 #include "sim/interpreter.hpp"
-#include "sim/timing/address_slice.hpp"
 #include "sim/timing/caches.hpp"
+#include "sim/timing/line_stream.hpp"
+#include "sim/timing/slice_run.hpp"
 
 namespace zyfa::sim::timing {
 
@@ -29,25 +30,13 @@ struct ObserveMemory {
 };
 
 /// Lines that the stretch under way asks for.
-class Lines final : public Observer {
+class Lines final : public LineObserver {
   public:
-    explicit Lines(unsigned line) : line_(line) {}
-    void access(Wave& wave, const Instruction& i, const std::uint64_t* addresses, std::uint64_t active,
-                unsigned) override {
-        if (i.kind != InstructionClass::vmem || (i.flags & flag::scratch) != 0)
-            return;
-        if ((i.flags & flag::global) == 0)
-            active &= ~wave.thread->partial; // beyond a buffer's end nothing is asked for
-        for (; active != 0; active &= active - 1) {
-            const std::uint64_t at = addresses[std::countr_zero(active)] / line_;
-            if (lines.empty() || lines.back() != at)
-                lines.push_back(at);
-        }
+    using LineObserver::LineObserver;
+    void load(const Wave&, std::span<const std::uint64_t> of_load) override {
+        lines.insert(lines.end(), of_load.begin(), of_load.end());
     }
     std::vector<std::uint64_t> lines;
-
-  private:
-    unsigned line_;
 };
 
 /// A path that moves so many bytes per cycle, one request after the other.
@@ -66,14 +55,16 @@ class Path {
 class Grid {
   public:
     Grid(const Dispatch& dispatch, const Memory& memory, const GridOptions& options)
-        : dispatch_(dispatch), options_(options), code_(address_slice(dispatch.code->instructions())),
-          thread_(std::make_unique<ThreadContext>(memory)), lines_(options.unit.l2_line),
+        : dispatch_(dispatch), options_(options), thread_(std::make_unique<ThreadContext>(memory)),
+          lines_(options.unit.l2_line),
           infinity_cache_(options.memory.infinity_cache_bytes, options.unit.l2_line,
                           options.memory.infinity_cache_ways),
           infinity_path_(options.memory.infinity_cache_bytes_per_cycle),
           hbm_path_(options.memory.hbm_bytes_per_cycle) {
         thread_->view.refresh();
         thread_->observer = &lines_;
+        if (options.slice != nullptr)
+            slice_.emplace(*options.slice, dispatch.waves, lines_);
         const unsigned xcds = std::max(1u, dispatch.device.xcds);
         for (unsigned xcd = 0; xcd < xcds; ++xcd) {
             l2_.emplace_back(options.unit.l2_bytes, options.unit.l2_line, options.unit.l2_ways);
@@ -131,16 +122,19 @@ class Grid {
         running.group = storage ? std::move(storage) : std::make_unique<Workgroup>();
         start_workgroup(dispatch_, id, *running.group);
         running.group->wave_quantum = wave_turn;
-        const Instruction* const original = dispatch_.code->instructions().data();
-        for (Wave& wave : running.group->waves)
-            wave.next = code_.data() + (wave.next - original);
+        if (slice_)
+            slice_->enter(*running.group);
         ready_.push(std::move(running));
     }
 
     void advance(Running& running) {
         lines_.lines.clear();
-        ObserveMemory hooks;
-        run_workgroup(*running.group, *thread_, stretch_instructions, hooks);
+        if (slice_) {
+            slice_->run(*running.group, *thread_, stretch_instructions);
+        } else {
+            ObserveMemory hooks;
+            run_workgroup(*running.group, *thread_, stretch_instructions, hooks);
+        }
         for (const Wave& wave : running.group->waves)
             if (wave.instructions + wave.idle > dispatch_.device.instruction_limit)
                 throw FaultError{"hang", "a wave went on without end while only addresses were followed"};
@@ -186,9 +180,9 @@ class Grid {
 
     const Dispatch& dispatch_;
     GridOptions options_;
-    std::vector<Instruction> code_;
     std::unique_ptr<ThreadContext> thread_;
     Lines lines_;
+    std::optional<SliceRun> slice_;
     std::vector<TagArray> l2_;
     TagArray infinity_cache_;
     std::vector<Path> l2_path_;

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "sim/dispatch.hpp"
+#include "sim/timing/address_slice.hpp"
 #include "sim/timing/parameters.hpp"
 
 namespace zyfa::sim::timing {
@@ -28,6 +30,9 @@ struct GridReport {
     std::uint64_t lines = 0;   ///< 128-byte lines requested from L2
     std::uint64_t l2_hits = 0, infinity_cache_hits = 0;
     double hbm_bytes = 0;
+    /// Why the whole kernel was executed for its addresses; empty: a slice of it was, checked against the
+    /// measured workgroup's addresses.
+    std::string executed_whole;
     double work_cycles = 0;        ///< of all workgroups, memory never waited for
     double memory_wait_cycles = 0; ///< summed over workgroups: later than the computation would have been
     double l2_hit_share() const {
@@ -41,9 +46,11 @@ struct GridOptions {
     double start_cycles = 0;        ///< of every workgroup, before its work
     double cycles_per_estimate = 1; ///< measured over estimated cycles of a workgroup's work
     unsigned per_unit = 1;          ///< workgroups that share a compute unit
+    /// What runs in place of the kernel: nothing is computed or stored then. Null: the kernel itself.
+    const AddressSlice* slice = nullptr;
 };
 
-/// Nothing is computed and nothing stored. FaultError as from run_workgroup.
+/// FaultError as from run_workgroup.
 GridReport run_grid(const Dispatch& dispatch, const Memory& memory, const GridOptions& options);
 
 } // namespace zyfa::sim::timing

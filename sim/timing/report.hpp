@@ -24,13 +24,15 @@ struct PipeCycles {
 /// One instruction address over all waves.
 struct InstructionProfile {
     std::uint64_t count = 0;
+    std::uint64_t taken = 0; ///< of a branch
     std::uint64_t busy = 0;
     std::array<std::uint64_t, stalls> stalled{}; ///< cycles by reason
 };
 
 struct TimingReport {
     std::uint64_t workgroup = 0;
-    Cycle cycles = 0; ///< from the launch of the workgroup to the end of its last wave
+    Cycle cycles = 0;     ///< from the launch of the workgroup to the end of its last wave
+    bool complete = true; ///< false: the run was stopped before the workgroup's end
     std::array<PipeCycles, 4> simd{};
     std::array<std::uint64_t, matrix_kinds> matrix{}; ///< MFMA cycles of all SIMDs by kind
     std::array<double, matrix_kinds> toggles{};       ///< share of operand bits that change between MFMAs

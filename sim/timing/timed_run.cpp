@@ -12,18 +12,24 @@ namespace zyfa::sim::timing {
 
 namespace {
 
-/// Remembers the access of the instruction under way.
+/// Remembers the access of the instruction under way, and tells who watched before.
 class Access final : public Observer {
   public:
-    void access(Wave&, const Instruction&, const std::uint64_t* addresses, std::uint64_t active,
-                unsigned) override {
+    explicit Access(Observer* before) : before_(before) {}
+    void access(Wave& wave, const Instruction& i, const std::uint64_t* addresses, std::uint64_t active,
+                unsigned bytes) override {
         executed.addresses = addresses;
         executed.active = active;
+        if (before_ != nullptr)
+            before_->access(wave, i, addresses, active, bytes);
     }
     Executed executed;
+
+  private:
+    Observer* const before_;
 };
 
-void account(TimingReport& report, const Event& event, const Instruction& i) {
+void account(TimingReport& report, const Event& event, const Instruction& i, bool branch_taken) {
     PipeCycles& pipes = report.simd[event.wave % 4];
     pipes.issue += 4;
     switch (event.kind) {
@@ -62,6 +68,7 @@ void account(TimingReport& report, const Event& event, const Instruction& i) {
     }
     InstructionProfile& profile = report.profile[i.pc];
     ++profile.count;
+    profile.taken += branch_taken ? 1 : 0;
     profile.busy += event.busy;
     profile.stalled[static_cast<unsigned>(event.stall)] += event.stalled;
 }
@@ -123,8 +130,8 @@ TimingReport run_timed(Workgroup& group, ThreadContext& thread, const TimedRunOp
     std::size_t releases = 0;
     TimingReport report;
     report.workgroup = group.index;
-    Access access;
     Observer* const before = thread.observer;
+    Access access(before);
     thread.observer = &access;
     struct Restore {
         ThreadContext& thread;
@@ -157,6 +164,7 @@ TimingReport run_timed(Workgroup& group, ThreadContext& thread, const TimedRunOp
         Wave& wave = group.waves[chosen];
         const Instruction& i = *wave.next++;
         ++wave.instructions;
+        wave.cycles[static_cast<unsigned>(i.pipe)] += i.cycles; // what the cost model would have counted
         if (wave.instructions > options.instruction_limit)
             throw FaultError{"hang", "wave " + std::to_string(chosen) + " has executed " +
                                          std::to_string(wave.instructions) + " instructions without ending"};
@@ -174,7 +182,7 @@ TimingReport run_timed(Workgroup& group, ThreadContext& thread, const TimedRunOp
                                                                      (10 * options.clock_ghz)));
         }
         const Event event = model.issue(chosen, i, at, access.executed);
-        account(report, event, i);
+        account(report, event, i, access.executed.branch_taken);
         idle.see(event);
         if (model.barrier_releases().size() != releases) {
             releases = model.barrier_releases().size();
@@ -192,7 +200,10 @@ TimingReport run_timed(Workgroup& group, ThreadContext& thread, const TimedRunOp
                     waiting.state = WaveState::running;
             group.at_barrier = 0;
         }
+        if (at.cycle >= options.cycle_limit)
+            break;
     }
+    report.complete = group.done();
     report.barriers = model.barrier_releases();
     report.cycles = model.end();
     report.idle_beside_softmax = idle.idle();

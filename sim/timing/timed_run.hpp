@@ -11,11 +11,12 @@ struct TimedRunOptions {
     Parameters parameters;
     bool keep_events = false;
     std::uint64_t instruction_limit = ~0ull; ///< per wave; beyond: FaultError "hang"
+    Cycle cycle_limit = ~0ull;               ///< where to stop; the report then covers the time up to there
     double clock_ghz = 2.4;                  ///< what s_memrealtime counts 100 MHz against
 };
 
-/// Executes the workgroup to its end, alone on a compute unit. Functional results are those of an untimed
-/// run. FaultError as from run_workgroup; group.next_wave is then the wave at fault.
+/// Executes the workgroup to its end (or the cycle limit), alone on a compute unit. Functional results are
+/// those of an untimed run. FaultError as from run_workgroup; group.next_wave is then the wave at fault.
 TimingReport run_timed(Workgroup& group, ThreadContext& thread, const TimedRunOptions& options);
 
 } // namespace zyfa::sim::timing

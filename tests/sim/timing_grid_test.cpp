@@ -65,21 +65,140 @@ TEST_CASE("grid model: a line is missed once per XCD in L2 and once in the Infin
     CHECK(result.clock_ghz == 2.4);
 }
 
-TEST_CASE("grid model: of a kernel there remains what addresses need") {
-    Machine machine;
-    machine.load(reader);
+namespace {
+
+timing::AddressSlice slice_of(Machine& machine, const char* assembly) {
+    machine.load(assembly);
     const auto& code = dynamic_cast<const CodeObjectImpl&>(machine.code());
-    const std::vector<Instruction> slice = timing::address_slice(code.instructions());
-    REQUIRE(slice.size() == code.instructions().size());
-    unsigned removed = 0;
-    for (std::size_t n = 0; n < slice.size(); ++n) {
-        if (slice[n].execute == code.instructions()[n].execute)
-            continue;
-        ++removed;
-        const std::string_view name = slice[n].mnemonic;
-        CHECK_MESSAGE((name == "v_add_f32" || name == "global_store_dword" || name == "v_mov_b32"), name);
+    const auto entry = code.at(machine.code().kernel("k")->entry) - code.instructions().data();
+    return timing::address_slice(code.instructions(), static_cast<std::size_t>(entry), true, {});
+}
+
+/// Mnemonics of what is left, in order; "-" where only costs are.
+std::string text_of(const timing::AddressSlice& slice) {
+    std::string text;
+    for (const Instruction& i : slice.code)
+        text += (text.empty() ? "" : " ") +
+                std::string(i.kind == InstructionClass::control && std::string_view(i.mnemonic) != "s_endpgm"
+                                ? "-"
+                                : i.mnemonic);
+    return text;
+}
+
+std::uint64_t instructions_of(const timing::AddressSlice& slice) {
+    std::uint64_t sum = 0;
+    for (const timing::AddressSlice::Cost& cost : slice.costs)
+        sum += cost.instructions;
+    return sum;
+}
+
+} // namespace
+
+TEST_CASE("grid model: of a kernel there remains what addresses need, and the cost of the rest") {
+    Machine machine;
+    const timing::AddressSlice slice = slice_of(machine, reader);
+    CHECK(slice.refused == "");
+    CHECK(text_of(slice) == "s_load_dwordx4 v_lshlrev_b32 s_mov_b32 global_load_dwordx4 v_add_u32 s_sub_u32 "
+                            "s_cmp_lg_u32 s_cbranch_scc1 s_endpgm");
+    CHECK(instructions_of(slice) == 15);
+}
+
+TEST_CASE("grid model: a branch that depends on loaded data goes one way, and what follows only the other is "
+          "dropped") {
+    Machine machine;
+    const timing::AddressSlice slice = slice_of(machine, R"(
+    s_load_dwordx4 s[4:7], s[0:1], 0x0
+    v_lshlrev_b32 v1, 4, v0
+    s_waitcnt lgkmcnt(0)
+    global_load_dword v2, v1, s[4:5]
+    s_waitcnt vmcnt(0)
+    v_cmp_lt_f32 vcc, 0, v2
+    s_cbranch_vccnz elsewhere
+    v_add_u32 v1, 0x400, v1
+back:
+    global_load_dword v2, v1, s[4:5]
+    s_endpgm
+elsewhere:
+    v_add_u32 v1, 0x800, v1
+    s_branch back
+)");
+    CHECK(slice.refused == "");
+    CHECK(text_of(slice) ==
+          "s_load_dwordx4 v_lshlrev_b32 global_load_dword v_add_u32 global_load_dword s_endpgm");
+    CHECK(instructions_of(slice) == 10);
+}
+
+TEST_CASE("grid model: addresses out of memory or out of LDS are not cut down") {
+    Machine machine;
+    CHECK(slice_of(machine, R"(
+    v_lshlrev_b32 v1, 2, v0
+    global_load_dword v2, v1, s[0:1]
+    s_waitcnt vmcnt(0)
+    global_load_dword v3, v2, s[0:1]
+)")
+              .refused == "addresses that depend on loaded data");
+    CHECK(slice_of(machine, R"(
+    v_lshlrev_b32 v1, 2, v0
+    ds_read_b32 v2, v1
+    s_waitcnt lgkmcnt(0)
+    global_load_dword v3, v2, s[0:1]
+)")
+              .refused == "addresses that depend on loaded data");
+    // Half of the lanes keep what they had: the move before EXEC changes counts.
+    const timing::AddressSlice half = slice_of(machine, R"(
+    v_mov_b32 v1, 0
+    v_mov_b32 v1, 16
+    s_mov_b32 exec_lo, 0
+    v_mov_b32 v1, 32
+    s_mov_b64 exec, -1
+    global_load_dword v3, v1, s[0:1]
+)");
+    CHECK(text_of(half) == "v_mov_b32 s_mov_b32 v_mov_b32 s_mov_b64 global_load_dword s_endpgm");
+}
+
+namespace {
+
+/// Loads, then goes on 256 or 512 bytes further by what it has loaded; four times.
+constexpr const char* chooser = R"(
+    s_load_dwordx2 s[4:5], s[0:1], 0x0
+    v_lshlrev_b32 v1, 2, v0
+    s_mov_b32 s8, 4
+    s_waitcnt lgkmcnt(0)
+loop:
+    global_load_dword v2, v1, s[4:5]
+    s_waitcnt vmcnt(0)
+    v_cmp_lt_f32 vcc, 0, v2
+    v_add_u32 v1, 0x100, v1
+    s_cbranch_vccz small
+    v_add_u32 v1, 0x100, v1
+small:
+    s_sub_u32 s8, s8, 1
+    s_cmp_lg_u32 s8, 0
+    s_cbranch_scc1 loop
+)";
+
+} // namespace
+
+TEST_CASE("grid model: a slice that loads elsewhere than the kernel is found out, and the kernel executed") {
+    for (const bool mixed : {false, true}) {
+        Machine machine;
+        machine.load(chooser);
+        auto* in = machine.buffer<float>(1024, 1.0f);
+        if (mixed)
+            std::fill(in + 128, in + 256, -1.0f);
+        const auto argument = reinterpret_cast<std::uint64_t>(in);
+        Launch launch;
+        launch.kernel = machine.code().kernel("k");
+        launch.code = std::shared_ptr<CodeObject>(std::shared_ptr<void>(), &machine.code());
+        launch.grid = {1, 1, 1};
+        launch.block = {64, 1, 1};
+        launch.kernarg = std::as_bytes(std::span(&argument, 1));
+        launch.grid_model = true;
+        const LaunchResult result = machine.engine().run(launch);
+        REQUIRE_MESSAGE(!result.fault, text(result));
+        CHECK(result.grid->lines == 4 * 256 / 128);
+        CHECK(result.grid->executed_whole == (mixed ? "addresses that depend on data" : ""));
     }
-    CHECK(removed == 3);
 }
 
 TEST_CASE("cache tags: the least recently used of a full set makes room") {
