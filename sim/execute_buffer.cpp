@@ -73,10 +73,10 @@ struct Buffer {
         if (lowest <= highest && !t.view.contains(lowest, highest - lowest + bytes, use))
             for_each_lane(active & ~t.partial, [&](unsigned lane) {
                 if (!t.view.contains(t.addresses[lane], bytes, use))
-                    memory_fault(t.view.memory(), what, t.addresses[lane], bytes, static_cast<int>(lane));
+                    t.pointers[lane] = unmapped(w, i, lane, bytes, what);
             });
         if (t.partial != 0)
-            detour(t, what, use);
+            detour(w, i, what, use);
         return active;
     }
 
@@ -90,16 +90,28 @@ struct Buffer {
     }
 
   private:
+    /// In range of the descriptor, and yet not there.
+    static std::byte* unmapped(Wave& w, const Instruction& i, unsigned lane, unsigned bytes,
+                               const char* what) {
+        return beyond(
+            w, i,
+            {OutOfBounds::Space::global, what, w.thread->addresses[lane], bytes, static_cast<int>(lane)});
+    }
+
     /// Lanes not wholly in range work on a buffer of their own: zeros, and the dwords in range.
-    static void detour(ThreadContext& t, const char* what, std::uint8_t use) {
+    static void detour(Wave& w, const Instruction& i, const char* what, std::uint8_t use) {
+        ThreadContext& t = *w.thread;
         for_each_lane(t.partial, [&](unsigned lane) {
             std::memset(t.bounce[lane], 0, sizeof t.bounce[lane]);
             t.pointers[lane] = t.bounce[lane];
             const unsigned size = t.in_range[lane];
             if (size == 0)
                 return;
-            if (!t.view.contains(t.addresses[lane], size, use))
-                memory_fault(t.view.memory(), what, t.addresses[lane], size, static_cast<int>(lane));
+            if (!t.view.contains(t.addresses[lane], size, use)) {
+                unmapped(w, i, lane, size, what);
+                t.in_range[lane] = 0;
+                return;
+            }
             std::memcpy(t.bounce[lane], reinterpret_cast<const void*>(t.addresses[lane]), size);
         });
     }

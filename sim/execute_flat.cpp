@@ -10,26 +10,36 @@ using namespace access;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-std::byte* scratch_pointer(Wave& w, unsigned lane, u64 offset, unsigned bytes, const char* what) {
+std::byte* scratch_pointer(Wave& w, const Instruction& i, unsigned lane, u64 offset, unsigned bytes,
+                           const char* what) {
     if (offset > w.scratch_bytes || bytes > w.scratch_bytes - offset)
-        range_fault("scratch out of bounds", what, offset, bytes, w.scratch_bytes, static_cast<int>(lane));
+        return beyond(
+            w, i,
+            {OutOfBounds::Space::scratch, what, offset, bytes, static_cast<int>(lane), w.scratch_bytes});
     return w.scratch.data() + u64{lane} * w.scratch_bytes + offset;
 }
 
-std::byte* flat_pointer(Wave& w, unsigned lane, u64 address, unsigned bytes, const char* what,
-                        std::uint8_t use) {
+std::byte* global_pointer(Wave& w, const Instruction& i, unsigned lane, u64 address, unsigned bytes,
+                          const char* what, std::uint8_t use) {
+    if (!w.thread->view.contains(address, bytes, use))
+        return beyond(w, i, {OutOfBounds::Space::global, what, address, bytes, static_cast<int>(lane)});
+    return reinterpret_cast<std::byte*>(address);
+}
+
+std::byte* flat_pointer(Wave& w, const Instruction& i, unsigned lane, u64 address, unsigned bytes,
+                        const char* what, std::uint8_t use) {
     const u64 aperture = address & ~0xffffffffull;
     if (aperture == shared_aperture) {
         const u64 offset = address & 0xffffffff;
         if (offset + bytes > w.group->lds_bytes)
-            range_fault("lds out of bounds", what, offset, bytes, w.group->lds_bytes, static_cast<int>(lane));
+            return beyond(
+                w, i,
+                {OutOfBounds::Space::lds, what, offset, bytes, static_cast<int>(lane), w.group->lds_bytes});
         return w.group->lds.data() + offset;
     }
     if (aperture == private_aperture)
-        return scratch_pointer(w, lane, address & 0xffffffff, bytes, what);
-    if (!w.thread->view.contains(address, bytes, use))
-        memory_fault(w.thread->view.memory(), what, address, bytes, static_cast<int>(lane));
-    return reinterpret_cast<std::byte*>(address);
+        return scratch_pointer(w, i, lane, address & 0xffffffff, bytes, what);
+    return global_pointer(w, i, lane, address, bytes, what, use);
 }
 
 struct Flat {
@@ -42,7 +52,7 @@ struct Flat {
         if ((i.flags & flag::scratch) != 0) {
             scratch_addresses(w, i, active, offset);
             for_each_lane(active, [&](unsigned lane) {
-                t.pointers[lane] = scratch_pointer(w, lane, t.addresses[lane] & 0xffffffff, bytes, what);
+                t.pointers[lane] = scratch_pointer(w, i, lane, t.addresses[lane] & 0xffffffff, bytes, what);
             });
             return active;
         }
@@ -70,14 +80,12 @@ struct Flat {
                 return active;
             }
             for_each_lane(active, [&](unsigned lane) {
-                if (!t.view.contains(t.addresses[lane], bytes, use))
-                    memory_fault(t.view.memory(), what, t.addresses[lane], bytes, static_cast<int>(lane));
-                t.pointers[lane] = reinterpret_cast<std::byte*>(t.addresses[lane]);
+                t.pointers[lane] = global_pointer(w, i, lane, t.addresses[lane], bytes, what, use);
             });
             return active;
         }
         for_each_lane(active, [&](unsigned lane) {
-            t.pointers[lane] = flat_pointer(w, lane, t.addresses[lane], bytes, what, memory_use(i));
+            t.pointers[lane] = flat_pointer(w, i, lane, t.addresses[lane], bytes, what, memory_use(i));
         });
         return active;
     }

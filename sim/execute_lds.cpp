@@ -24,22 +24,23 @@ using namespace access;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-[[noreturn]] void out_of_bounds(const Wave& w, const char* what, u64 at, unsigned bytes, unsigned lane) {
-    range_fault("lds out of bounds", what, at, bytes, w.group->lds_bytes, static_cast<int>(lane));
+std::byte* lds_pointer(Wave& w, const Instruction& i, u64 at, unsigned bytes, const char* what, int lane) {
+    if (at + bytes > w.group->lds_bytes)
+        return beyond(w, i, {OutOfBounds::Space::lds, what, at, bytes, lane, w.group->lds_bytes});
+    return w.group->lds.data() + at;
 }
 
 /// Pointers of the active lanes at address + offset.
-u64 resolve_at(Wave& w, const Operand& address, u32 offset, unsigned bytes, const char* what, u64 active) {
+u64 resolve_at(Wave& w, const Instruction& i, u32 offset, unsigned bytes, const char* what, u64 active) {
     ThreadContext& t = *w.thread;
-    const u32* a = w.v + address.value;
+    const u32* a = w.v + i.src[0].value;
     std::byte* const lds = w.group->lds.data();
     const u64 limit = w.group->lds_bytes;
     for_each_lane(active, [&](unsigned lane) {
         const u64 at = static_cast<u32>(a[lane] + offset); // 32-bit sum: compilers use negative bases
-        if (at + bytes > limit)
-            out_of_bounds(w, what, at, bytes, lane);
         t.addresses[lane] = shared_aperture + at;
-        t.pointers[lane] = lds + at;
+        t.pointers[lane] =
+            at + bytes <= limit ? lds + at : lds_pointer(w, i, at, bytes, what, static_cast<int>(lane));
     });
     return active;
 }
@@ -47,7 +48,7 @@ u64 resolve_at(Wave& w, const Operand& address, u32 offset, unsigned bytes, cons
 struct Lds {
     static constexpr bool pairs_data = false;
     static u64 resolve(Wave& w, const Instruction& i, unsigned bytes, const char* what) {
-        return resolve_at(w, i.src[0], i.imm, bytes, what, w.exec());
+        return resolve_at(w, i, i.imm, bytes, what, w.exec());
     }
     static void finish_store(Wave&) {}
 };
@@ -58,10 +59,10 @@ void read2(Wave& w, const Instruction& i) {
     const u64 active = w.exec();
     // The address register may be one of the destination: read both before writing either.
     u32* first = w.thread->temporary[0];
-    resolve_at(w, i.src[0], (i.imm & 0xff) * Unit, 4 * N, "load", active);
+    resolve_at(w, i, (i.imm & 0xff) * Unit, 4 * N, "load", active);
     observe<Observed>(w, i, active, 4 * N);
     Words<N>::load(first, w.thread->pointers, active);
-    resolve_at(w, i.src[0], (i.imm >> 8) * Unit, 4 * N, "load", active);
+    resolve_at(w, i, (i.imm >> 8) * Unit, 4 * N, "load", active);
     observe<Observed>(w, i, active, 4 * N);
     u32* d = w.v + i.dst.value;
     Words<N>::load(d + N * lanes, w.thread->pointers, active);
@@ -72,10 +73,10 @@ void read2(Wave& w, const Instruction& i) {
 template <unsigned N, unsigned Unit, bool Observed>
 void write2(Wave& w, const Instruction& i) {
     const u64 active = w.exec();
-    resolve_at(w, i.src[0], (i.imm & 0xff) * Unit, 4 * N, "store", active);
+    resolve_at(w, i, (i.imm & 0xff) * Unit, 4 * N, "store", active);
     observe<Observed>(w, i, active, 4 * N);
     Words<N>::store(w.v + i.src[1].value, w.thread->pointers, active);
-    resolve_at(w, i.src[0], (i.imm >> 8) * Unit, 4 * N, "store", active);
+    resolve_at(w, i, (i.imm >> 8) * Unit, 4 * N, "store", active);
     observe<Observed>(w, i, active, 4 * N);
     Words<N>::store(w.v + i.src[2].value, w.thread->pointers, active);
 }
@@ -100,7 +101,7 @@ void exchange2(Wave& w, const Instruction& i) {
     const u64 active = w.exec();
     u32* old = w.thread->temporary[0];
     for (unsigned n = 0; n < 2; ++n) {
-        resolve_at(w, i.src[0], (i.imm >> (8 * n) & 0xff) * Unit, 4 * N, "atomic", active);
+        resolve_at(w, i, (i.imm >> (8 * n) & 0xff) * Unit, 4 * N, "atomic", active);
         observe<Observed>(w, i, active, 4 * N);
         Words<N>::load(old + n * N * lanes, w.thread->pointers, active);
         Words<N>::store(w.v + i.src[1 + n].value, w.thread->pointers, active);
@@ -259,9 +260,7 @@ void swizzle(Wave& w, const Instruction& i) {
 template <bool Append>
 void count(Wave& w, const Instruction& i) {
     const u64 at = u64{w.m0() & 0xffff} + i.imm;
-    if (at + 4 > w.group->lds_bytes)
-        out_of_bounds(w, "atomic", at, 4, 0);
-    std::byte* p = w.group->lds.data() + at;
+    std::byte* p = lds_pointer(w, i, at, 4, "atomic", 0);
     const u32 old = peek<u32>(p), amount = static_cast<u32>(std::popcount(w.exec()));
     poke(p, Append ? old + amount : old - amount);
     u32* d = w.v + i.dst.value;

@@ -34,7 +34,7 @@ std::byte* resolve(Wave& w, const Instruction& i, unsigned bytes, const char* wh
     const u64 address = (base + offset_of(w, i)) & ~3ull;
     w.thread->addresses[0] = address;
     if (!w.thread->view.contains(address, bytes, memory_use(i)))
-        memory_fault(w.thread->view.memory(), what, address, bytes, -1);
+        return beyond(w, i, {OutOfBounds::Space::global, what, address, bytes});
     return reinterpret_cast<std::byte*>(address);
 }
 
@@ -68,9 +68,11 @@ void scalar_buffer_load(Wave& w, const Instruction& i) {
         u32 value = 0;
         if (offset + 4 * (n + 1) <= size) {
             const u64 address = base + offset + 4 * n;
-            if (!w.thread->view.contains(address, 4, MemoryView::reads))
-                memory_fault(w.thread->view.memory(), "scalar load", address, 4, -1);
-            value = peek<u32>(reinterpret_cast<const std::byte*>(address));
+            const std::byte* const p =
+                w.thread->view.contains(address, 4, MemoryView::reads)
+                    ? reinterpret_cast<const std::byte*>(address)
+                    : beyond(w, i, {OutOfBounds::Space::global, "scalar load", address, 4});
+            value = peek<u32>(p);
         }
         w.s[i.dst.index + n] = value;
     }

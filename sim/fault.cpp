@@ -47,22 +47,21 @@ void fault(std::string kind, std::string detail, int lane) {
     throw FaultError{std::move(kind), std::move(detail), lane, false};
 }
 
-void memory_fault(const Memory& memory, const char* what, std::uint64_t address, unsigned bytes, int lane) {
-    std::string text =
-        std::string(what) + " of " + std::to_string(bytes) + " bytes at " + hexadecimal(address);
-    if (const Allocation* near = memory.nearest(address))
-        text += ": " + describe(*near, address, bytes);
-    else
-        text += ": nothing is allocated";
-    fault("global memory fault", text, lane);
+const char* OutOfBounds::kind() const noexcept {
+    static constexpr const char* kinds[] = {"global memory fault", "lds out of bounds",
+                                            "scratch out of bounds"};
+    return kinds[static_cast<unsigned>(space)];
 }
 
-void range_fault(const char* kind, const char* what, std::uint64_t offset, unsigned bytes,
-                 std::uint64_t limit, int lane) {
-    fault(kind,
-          std::string(what) + " of " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
-              " (" + hexadecimal(offset) + "), " + std::to_string(limit) + " bytes are allocated",
-          lane);
+std::string OutOfBounds::describe(const Memory& memory) const {
+    std::string text = std::string(what) + " of " + std::to_string(bytes) + " bytes at ";
+    if (space != Space::global)
+        return text + "offset " + std::to_string(address) + " (" + hexadecimal(address) + "), " +
+               std::to_string(limit) + " bytes are allocated";
+    text += hexadecimal(address);
+    if (const Allocation* near = memory.nearest(address))
+        return text + ": " + zyfa::sim::describe(*near, address, bytes);
+    return text + ": nothing is allocated";
 }
 
 std::string hexadecimal(std::uint64_t value) {

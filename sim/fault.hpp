@@ -17,12 +17,20 @@ struct FaultError {
 };
 
 [[noreturn]] void fault(std::string kind, std::string detail, int lane = -1);
-/// An access of `bytes` at `address` outside every live allocation; `what`: "load", "store", "atomic", ...
-[[noreturn]] void memory_fault(const Memory& memory, const char* what, std::uint64_t address, unsigned bytes,
-                               int lane);
-/// An access of LDS or scratch beyond the `limit` bytes that are there.
-[[noreturn]] void range_fault(const char* kind, const char* what, std::uint64_t offset, unsigned bytes,
-                              std::uint64_t limit, int lane);
+
+/// An access to what is not there: outside every live allocation, or beyond the workgroup's LDS or the lane's
+/// scratch.
+struct OutOfBounds {
+    enum class Space : std::uint8_t { global, lds, scratch } space = Space::global;
+    const char* what = "";     ///< "load", "store", "atomic", ...
+    std::uint64_t address = 0; ///< LDS, scratch: byte offset
+    unsigned bytes = 0;
+    int lane = -1;           ///< -1: the whole wave's
+    std::uint64_t limit = 0; ///< LDS, scratch: bytes that are there
+
+    const char* kind() const noexcept; ///< "global memory fault", ...; one pointer per space
+    std::string describe(const Memory& memory) const;
+};
 std::string hexadecimal(std::uint64_t value);
 
 } // namespace zyfa::sim

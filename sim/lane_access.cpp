@@ -71,6 +71,16 @@ std::uint32_t add_pk_bf16(std::uint32_t a, std::uint32_t b) {
     return low | high << 16;
 }
 
+std::byte* beyond(Wave& wave, const Instruction& i, const OutOfBounds& access) {
+    ThreadContext& t = *wave.thread;
+    if (t.observer == nullptr || !t.observer->out_of_bounds(wave, i, access))
+        fault(access.kind(), access.describe(t.view.memory()), access.lane);
+    static_assert(sizeof t.bounce >= 64, "the widest scalar load");
+    std::byte* const zeros = t.bounce[std::max(access.lane, 0)];
+    std::memset(zeros, 0, access.lane < 0 ? 64 : sizeof t.bounce[0]);
+    return zeros;
+}
+
 } // namespace access
 
 void copy_to_lds(Wave& w, const Instruction& i, std::uint64_t active, unsigned bytes, std::uint32_t offset) {
@@ -84,8 +94,11 @@ void copy_to_lds(Wave& w, const Instruction& i, std::uint64_t active, unsigned b
     access::for_each_lane(active, [&](unsigned lane) {
         const std::uint64_t at = base + lane * stride;
         const unsigned size = std::max(bytes, 4u);
-        if (at + size > limit)
-            range_fault("lds out of bounds", "load to LDS", at, size, limit, static_cast<int>(lane));
+        if (at + size > limit) {
+            access::beyond(w, i,
+                           {OutOfBounds::Space::lds, "load to LDS", at, size, static_cast<int>(lane), limit});
+            return;
+        }
         if (bytes >= 4) {
             std::memcpy(lds + at, w.thread->pointers[lane], bytes);
         } else {

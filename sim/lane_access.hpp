@@ -250,6 +250,10 @@ void atomic_lanes(std::uint32_t* d, const std::uint32_t* data, const std::uint32
     });
 }
 
+/// What stands for memory that is not there while a watcher lets the launch go on: zeros for this access. Of
+/// a whole wave's access 64 bytes. A fault without such a watcher.
+std::byte* beyond(Wave& wave, const Instruction& i, const OutOfBounds& access);
+
 // --- Instruction handlers over a space
 // Space::resolve(wave, instruction, bytes, what) fills thread->pointers (and thread->addresses) of the lanes
 // it returns, or faults; Space::finish_store completes lanes that were only partly in range.

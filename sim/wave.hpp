@@ -14,6 +14,7 @@
 namespace zyfa::sim {
 
 class CodeObjectImpl;
+struct OutOfBounds;
 struct Workgroup;
 namespace sanitizer {
 class GroupShadow;
@@ -44,6 +45,9 @@ class Observer {
     /// addresses: 64 entries, those of `active` valid; bytes per lane.
     virtual void access(Wave& wave, const Instruction& instruction, const std::uint64_t* addresses,
                         std::uint64_t active, unsigned bytes) = 0;
+    /// Of a lane whose access is not possible, before access() is told of the lanes' addresses. True: the
+    /// launch goes on; the lane loads zeros and stores nothing. False: it stops with a fault.
+    virtual bool out_of_bounds(Wave&, const Instruction&, const OutOfBounds&) { return false; }
 };
 
 /// Buffers of one host thread.
@@ -55,7 +59,7 @@ struct ThreadContext {
     alignas(64) std::uint32_t temporary[5][32 * lanes];
     std::byte* pointers[lanes];                 ///< where each lane's access goes
     alignas(64) std::uint64_t addresses[lanes]; ///< simulated addresses, for an observer
-    alignas(16) std::byte bounce[lanes][16];    ///< stands for what lies outside a buffer's range
+    alignas(16) std::byte bounce[lanes][16];    ///< stands for what lies out of range
     std::uint64_t partial = 0;                  ///< lanes whose access is not wholly in range
     std::uint8_t in_range[lanes];               ///< bytes in range of those lanes
 };

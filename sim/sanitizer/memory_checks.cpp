@@ -115,7 +115,7 @@ void Sanitizer::check_alignment(const Wave& wave, const Traits& t, const LaneAcc
         return;
     for_lanes(a.active, [&](unsigned lane) {
         const std::uint64_t at = a.address[lane] & 0xffffffffffffull;
-        if (at % needed == 0)
+        if (at % needed == 0 || a.bytes[lane] == 0)
             return;
         report(Severity::error, "misaligned access", wave, static_cast<int>(lane), site(t), no_site,
                [&](Finding& f) {
@@ -310,7 +310,7 @@ void Sanitizer::scalar_memory(Wave& wave, WaveShadow& shadow, const Traits& t) {
     if (part_count_ != 0) {
         const std::uint64_t address = parts_[0].address[0];
         // A scalar buffer load beyond the descriptor's range has not touched memory there.
-        const bool mapped = session_.memory.find(address) != nullptr;
+        const bool mapped = parts_[0].bytes[0] != 0 && session_.memory.find(address) != nullptr;
         if (mapped) {
             touch_global(wave, shadow,
                          {address, part_bytes_[0], 0, site(t), writes, (i.flags & flag::atomic) != 0});

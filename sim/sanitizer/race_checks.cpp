@@ -64,10 +64,11 @@ void Sanitizer::touch_lds(const Wave& wave, WaveShadow& shadow, const Touch& tou
         if (written && !(touch.atomic && c.write_atomic))
             race(at, c.write_site, c.write_wave, true, c.write_late && c.write_issued < shadow.epoch);
         if (touch.write) {
-            const bool read = c.read_epoch >= shadow.epoch && (c.read_waves & ~(1u << me)) != 0 &&
-                              (c.read_bytes & bytes) != 0;
-            if (read)
-                race(at, c.read_site, c.read_wave, false, c.read_late && c.read_issued < shadow.epoch);
+            const ByteWaves readers = c.read_waves & ~in_all_bytes(me) & bytes_of_waves(bytes);
+            if (c.read_epoch >= shadow.epoch && readers != 0)
+                race(at, c.read_site,
+                     (readers & in_all_bytes(c.read_wave)) != 0 ? c.read_wave : any_wave(readers), false,
+                     c.read_late && c.read_issued < shadow.epoch);
             if (c.write_epoch != shadow.epoch || c.write_wave != me || c.write_site != touch.site) {
                 c.write_bytes = c.write_epoch == shadow.epoch && c.write_wave == me ? c.write_bytes : 0;
                 c.write_epoch = c.write_issued = shadow.epoch;
@@ -82,7 +83,6 @@ void Sanitizer::touch_lds(const Wave& wave, WaveShadow& shadow, const Touch& tou
             if (c.read_epoch < shadow.epoch) {
                 c.read_epoch = c.read_issued = shadow.epoch;
                 c.read_waves = 0;
-                c.read_bytes = 0;
                 c.read_late = false;
             }
             if (c.read_late) { // an access of this interval weighs more than one left over from the last
@@ -91,18 +91,18 @@ void Sanitizer::touch_lds(const Wave& wave, WaveShadow& shadow, const Touch& tou
                 c.read_site = touch.site;
                 c.read_wave = me;
             }
-            if ((c.read_waves & (1u << me)) == 0) {
+            const ByteWaves mine = in_all_bytes(me) & bytes_of_waves(bytes);
+            if ((c.read_waves & mine) != mine) {
                 // Of several readers the report names the last.
-                c.read_waves = static_cast<std::uint16_t>(c.read_waves | 1u << me);
+                c.read_waves |= mine;
                 c.read_site = touch.site;
                 c.read_wave = me;
             }
-            c.read_bytes |= bytes;
         }
     }
 }
 
-bool Sanitizer::synchronised(const Wave& wave, std::uint64_t other_group, std::uint32_t tick) const {
+bool Sanitizer::synchronised(const Wave& wave, std::uint32_t other_group, std::uint32_t tick) const {
     // A release by the other side and an acquire by this one since: atomics or cache control, which of them
     // the code took for a flag cannot be known.
     return (other_group == GlobalCell::several ||
@@ -111,10 +111,10 @@ bool Sanitizer::synchronised(const Wave& wave, std::uint64_t other_group, std::u
 }
 
 void Sanitizer::touch_global(const Wave& wave, const WaveShadow& shadow, const Touch& touch) {
-    const std::uint64_t own = wave.group->index + 1;
+    const auto own = static_cast<std::uint32_t>(wave.group->index + 1);
     const auto me = static_cast<std::uint8_t>(wave.id);
     const std::uint64_t first = touch.address, end = first + touch.bytes;
-    const auto race = [&](const char* rule, std::uint64_t address, SiteIndex other, std::uint64_t other_group,
+    const auto race = [&](const char* rule, std::uint64_t address, SiteIndex other, std::uint32_t other_group,
                           unsigned other_wave, bool other_write) {
         report(Severity::error, rule, wave, static_cast<int>(touch.lane), touch.site, other, [&](Finding& f) {
             f.detail = std::string(kind(touch.write)) + " of " + describe_global(address) + " that ";
@@ -157,28 +157,33 @@ void Sanitizer::touch_global(const Wave& wave, const WaveShadow& shadow, const T
         if (!touch.write) {
             if (touch.atomic) // a load from beyond the caches may look at any time
                 continue;
-            if (c.reader != own) {
-                c.reader = c.reader == 0 ? own : GlobalCell::several;
-                c.read_waves = 0;
-                c.read_epoch = 0;
+            const std::uint32_t tick = session_.tick.load(std::memory_order_relaxed);
+            for (unsigned byte = 0; byte < 4; ++byte) {
+                if ((bytes >> byte & 1) == 0)
+                    continue;
+                std::uint32_t& reader = c.reader[byte];
+                reader = reader == 0 || reader == own ? own : GlobalCell::several;
+                c.read_tick[byte] = tick;
             }
-            if (c.read_epoch < shadow.epoch) {
+            if (c.last_reader != own || c.read_epoch < shadow.epoch) {
+                c.last_reader = own;
                 c.read_epoch = shadow.epoch;
                 c.read_waves = 0;
             }
-            c.read_waves = static_cast<std::uint16_t>(c.read_waves | 1u << me);
-            c.read_bytes |= bytes;
+            c.read_waves |= in_all_bytes(me) & bytes_of_waves(bytes);
             c.read_site = touch.site;
-            c.read_tick = session_.tick.load(std::memory_order_relaxed);
             continue;
         }
-        if (c.reader != 0 && (c.read_bytes & bytes) != 0) {
-            if (c.reader != own && !synchronised(wave, c.reader, c.read_tick))
-                race(launch_race, low, c.read_site, c.reader, 0, false);
-            else if (c.reader == own && c.read_epoch >= shadow.epoch && (c.read_waves & ~(1u << me)) != 0)
-                race(group_race, low, c.read_site, own,
-                     static_cast<unsigned>(std::countr_zero(c.read_waves & ~(1u << me))), false);
-        }
+        for (unsigned byte = 0; byte < 4; ++byte)
+            if (const std::uint32_t reader = c.reader[byte]; (bytes >> byte & 1) != 0 && reader != 0 &&
+                                                             reader != own &&
+                                                             !synchronised(wave, reader, c.read_tick[byte])) {
+                race(launch_race, at * 4 + byte, c.read_site, reader, 0, false);
+                break;
+            }
+        const ByteWaves readers = c.read_waves & ~in_all_bytes(me) & bytes_of_waves(bytes);
+        if (c.last_reader == own && c.read_epoch >= shadow.epoch && readers != 0)
+            race(group_race, low, c.read_site, own, any_wave(readers), false);
         if (c.writer != own || c.write_wave != me || c.write_epoch != shadow.epoch)
             c.write_bytes = 0;
         c.writer = own;
@@ -216,7 +221,7 @@ void Sanitizer::barrier(Wave& wave, WaveShadow& shadow, const Traits& t) {
                 }
             } else if (c.read_wave == me && c.read_site == from && c.read_epoch + 1 >= shadow.epoch) {
                 c.read_epoch = shadow.epoch;
-                c.read_waves = static_cast<std::uint16_t>(1u << me);
+                c.read_waves &= in_all_bytes(me);
                 c.read_late = true;
             }
         }

@@ -88,6 +88,7 @@ void Sanitizer::before(Wave& wave, const Instruction& instruction) {
     WaveShadow& shadow = wave.group->shadow->waves[wave.id];
     const Traits& t = traits_of_executed(shadow, instruction);
     current_ = &t;
+    beyond_ = 0;
     if (t.is(trait::waits)) {
         shadow.pending.wait(wave, t.vm, t.lgkm);
         shadow.pending.note_wait(t, wave.instructions);
@@ -137,6 +138,8 @@ void Sanitizer::access(Wave& wave, const Instruction& instruction, const std::ui
             const auto lane = static_cast<unsigned>(std::countr_zero(out));
             part.bytes[lane] = thread.in_range[lane];
         }
+    for (; beyond_ != 0; beyond_ &= beyond_ - 1)
+        part.bytes[std::countr_zero(beyond_)] = 0;
     if ((instruction.flags & flag::lds) != 0) { // CDNA4 ISA: LDS address of a load to LDS, as copy_to_lds
         dma_address_.clear();
         const unsigned size = std::max(bytes, 4u), stride = bytes <= 4 ? 4 : 16;
@@ -146,13 +149,22 @@ void Sanitizer::access(Wave& wave, const Instruction& instruction, const std::ui
             if ((active >> lane & 1) == 0)
                 continue;
             const std::uint64_t at = base + lane * stride;
-            if (at + size > wave.group->lds_bytes)
-                return; // a fault follows
+            if (at + size > wave.group->lds_bytes) { // reported where it is copied
+                part.active &= ~(1ull << lane);
+                continue;
+            }
             std::memcpy(dma_before_.data() + dma_address_.size() * size, wave.group->lds.data() + at, size);
             dma_address_.push_back(static_cast<std::uint32_t>(at));
         }
         dma_before_.resize(dma_address_.size() * size);
     }
+}
+
+bool Sanitizer::out_of_bounds(Wave& wave, const Instruction&, const OutOfBounds& access) {
+    report(Severity::error, access.kind(), wave, access.lane, site(*current_), no_site,
+           [&](Finding& f) { f.detail = access.describe(session_.memory); });
+    beyond_ |= 1ull << std::max(access.lane, 0);
+    return true;
 }
 
 } // namespace zyfa::sim::sanitizer

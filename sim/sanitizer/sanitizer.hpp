@@ -86,6 +86,7 @@ class Sanitizer final : public Observer {
     void after(Wave& wave, const Instruction& instruction);
     void access(Wave& wave, const Instruction& instruction, const std::uint64_t* addresses,
                 std::uint64_t active, unsigned bytes) override;
+    bool out_of_bounds(Wave& wave, const Instruction& instruction, const OutOfBounds& access) override;
 
   private:
     /// One lane's part of an access.
@@ -132,7 +133,7 @@ class Sanitizer final : public Observer {
     void barrier(Wave& wave, WaveShadow& shadow, const Traits& t);
     void end(const Wave& wave, WaveShadow& shadow);
     void synchronise(const Wave& wave);
-    bool synchronised(const Wave& wave, std::uint64_t other_group, std::uint32_t tick) const;
+    bool synchronised(const Wave& wave, std::uint32_t other_group, std::uint32_t tick) const;
 
     Session& session_;
     Findings findings_;
@@ -140,6 +141,7 @@ class Sanitizer final : public Observer {
     const Traits* current_ = nullptr;
     LaneAccess parts_[2];
     unsigned part_count_ = 0, part_bytes_[2] = {};
+    std::uint64_t beyond_ = 0;               ///< lanes whose part under way is out of bounds
     std::vector<std::uint32_t> dma_address_; ///< where the load to LDS under way will write
     std::vector<std::byte> dma_before_;      ///< what was there
     GlobalRaces::Page* page_ = nullptr;

@@ -115,10 +115,15 @@ class Builder {
         const unsigned sdwa_selector = i_.control >> 8 & 7, sdwa_unused = i_.control >> 11 & 3;
         const bool high_half = !sdwa && i_.valu != nullptr && i_.kind != InstructionClass::packed_fp32 &&
                                !starts("v_pk_") && !starts("v_dot") && (i_.modifiers.op_sel & 8) != 0;
-        // v_cvt_sr_fp8_f32 and its kin choose a byte with op_sel[3:2].
-        const bool chosen_byte = starts("v_cvt_sr_") && has("8_f32") && (i_.modifiers.op_sel & 12) != 0;
+        // Conversions to FP8, BF8 and FP4 choose a byte with op_sel[3:2]; those to FP4 with stochastic
+        // rounding need the wait whichever byte it is (LLVM 22 GCNHazardRecognizer,
+        // getDstSelForwardingOperand).
+        const bool narrow = starts("v_cvt_") && (has("_sr_fp8_") || has("_sr_bf8_") || has("_pk_fp4_"));
+        const bool chosen_byte = narrow && ((i_.modifiers.op_sel & 12) != 0 || has("_sr_pk_fp4_"));
         if ((sdwa && vector_result && sdwa_selector < 6) || high_half || chosen_byte)
             t_.flags |= trait::partial_write;
+        if (starts("v_cvt_pk_fp8_") || starts("v_cvt_pk_bf8_"))
+            t_.flags |= trait::packed_fp8;
         const bool keeps = (i_.valu != nullptr && i_.valu->reads_d) ||
                            (sdwa && sdwa_selector < 6 && sdwa_unused == 2) || (i_.flags & flag::dpp) != 0 ||
                            name_ == "v_writelane_b32" || high_half;

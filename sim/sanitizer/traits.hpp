@@ -86,6 +86,7 @@ inline constexpr std::uint32_t sets_scc = 1u << 25, reads_scc = 1u << 26;
 inline constexpr std::uint32_t negated = 1u << 27; ///< second source of a scalar logic operation inverted
 inline constexpr std::uint32_t store = 1u << 28;   ///< global, scratch or LDS
 inline constexpr std::uint32_t needs_address = 1u << 29; ///< tells the observer where it goes
+inline constexpr std::uint32_t packed_fp8 = 1u << 30;    ///< v_cvt_pk_fp8_f32, v_cvt_pk_bf8_f32
 } // namespace trait
 
 struct Traits {

@@ -28,11 +28,17 @@ Requirement strictly(unsigned states) {
 
 // --- Matrix instructions
 
+/// Of the FP64 forms (LLVM 22 GCNHazardRecognizer, gfx950's DMFMA constants): 16x16x4 takes 16 passes, 4x4x4
+/// 4.
+unsigned double_result(const Traits& p, unsigned of_large, unsigned of_small) {
+    return p.passes >= 16 ? of_large : of_small;
+}
+
 /// Until all of D can be read: 5, 8, 12, 20 for 2, 4, 8, 16 passes (XDL; LLVM, gfx950), passes + 2 for the
-/// FP32 forms; FP64: GCNHazardRecognizer's DMFMA constants.
+/// FP32 forms.
 unsigned whole_result(const Traits& p) {
     if (p.is(trait::double_matrix))
-        return p.passes >= 16 ? 19 : 6;
+        return double_result(p, 19, 6);
     if (!p.is(trait::xdl))
         return p.passes + 2u;
     return p.passes == 2 ? 5 : p.passes + 4u;
@@ -60,19 +66,20 @@ Requirement result_of(const Traits& p, std::span<const Use> uses) {
 Requirement matrix_result_read(const Traits& p, const Traits& c) {
     if (!p.is(trait::matrix) || !c.is(trait::valu | trait::memory))
         return {};
+    if (p.is(trait::double_matrix) && c.is(trait::memory))
+        return overlap(c.read(), {p.writes, 1}) ? strictly(double_result(p, 18, 9)) : Requirement{};
     return result_of(p, c.read());
 }
 
 Requirement matrix_result_overwritten(const Traits& p, const Traits& c) {
-    if (!p.is(trait::matrix))
+    if (!p.is(trait::matrix) || !c.is(trait::valu | trait::memory))
         return {};
-    if (c.is(trait::valu))
-        return result_of(p, c.written());
-    if (c.is(trait::memory)) { // a load: its own latency is longer
-        const Requirement r = result_of(p, c.written());
-        return {r.documented, 0};
-    }
-    return {};
+    Requirement r = result_of(p, c.written());
+    if (p.is(trait::double_matrix) && r.documented != 0)
+        r = strictly(double_result(p, 11, 6));
+    if (c.is(trait::memory)) // a load: its own latency is longer
+        r.tolerated = 0;
+    return r;
 }
 
 Requirement matrix_result_to_operand(const Traits& p, const Traits& c) {
@@ -94,11 +101,18 @@ Requirement matrix_result_to_accumulator(const Traits& p, const Traits& c) {
     for (const Use& u : c.read()) {
         if (u.role != Role::matrix_c || !u.overlaps(d))
             continue;
-        if (u.first == d.first && u.count == d.count) // forwarded, or in the order of the pipe
-            return p.passes == 2 && p.is(trait::xdl) ? strictly(2) : Requirement{};
+        if (u.first == d.first && u.count == d.count) { // forwarded, or in the order of the pipe
+            const bool small_doubles =
+                p.is(trait::double_matrix) && p.passes < 16 && c.is(trait::double_matrix) && c.passes < 16;
+            return small_doubles ? strictly(4) : p.passes == 2 ? strictly(2) : Requirement{};
+        }
+        if (!p.is(trait::xdl) && c.is(trait::xdl))
+            return {};
         if (p.is(trait::double_matrix))
-            return strictly(p.passes >= 16 ? 17 : 4);
-        return strictly(p.is(trait::xdl) ? p.passes + 2u : p.passes);
+            return strictly(double_result(p, 17, 4));
+        if (!p.is(trait::xdl))
+            return strictly(p.passes);
+        return strictly(p.passes == 2 && !c.is(trait::xdl) ? 3u : p.passes + 2u);
     }
     return {};
 }
@@ -115,11 +129,19 @@ Requirement matrix_accumulator_overwritten(const Traits& p, const Traits& c) {
     return {};
 }
 
+Requirement double_matrix_to_fma(const Traits& p, const Traits& c) {
+    // Whatever their registers (DMFMAToFMA64WaitStates); in no public ISA manual.
+    if (!p.is(trait::double_matrix) || !c.is(trait::valu))
+        return {};
+    const std::string_view name = c.instruction->mnemonic;
+    return name == "v_fma_f64" || name == "v_fmac_f64" ? Requirement{2, 0} : Requirement{};
+}
+
 // --- Vector results
 
 Requirement vector_to_matrix(const Traits& p, const Traits& c) {
     // Shipped code has 0 for A and B (36 places) and 1 for C (60 places).
-    if (!p.is(trait::valu) || !c.is(trait::matrix) || !overlap(p.written(), c.read()))
+    if (!p.is(trait::valu) || p.is(trait::dot) || !c.is(trait::matrix) || !overlap(p.written(), c.read()))
         return {};
     return {2, 0};
 }
@@ -134,7 +156,10 @@ Requirement partial_result(const Traits& p, const Traits& c) {
     if (!p.is(trait::partial_write) || !c.is(trait::valu))
         return {};
     const std::span<const Use> d{p.writes, 1};
-    return overlap(d, c.read()) || overlap(d, c.written()) ? strictly(1) : Requirement{};
+    if (!overlap(d, c.read()) && !overlap(d, c.written()))
+        return {};
+    // The upper half of a packed conversion to FP8: the manual asks for it, LLVM 22 keeps none.
+    return p.is(trait::packed_fp8) ? Requirement{1, 0} : strictly(1);
 }
 
 Requirement vector_to_permlane(const Traits& p, const Traits& c) {
@@ -169,9 +194,19 @@ Requirement vector_to_dpp(const Traits& p, const Traits& c) {
 }
 
 Requirement dot_result(const Traits& p, const Traits& c) {
-    if (!p.is(trait::dot) || !c.is(trait::valu) || p.instruction->valu == c.instruction->valu)
+    if (!p.is(trait::dot) || !c.is(trait::valu | trait::memory))
         return {};
-    return overlap(p.written(), c.read()) || overlap(p.written(), c.written()) ? strictly(3) : Requirement{};
+    if (p.instruction->valu != c.instruction->valu)
+        return overlap(p.written(), c.read()) || overlap(p.written(), c.written()) ? strictly(3)
+                                                                                   : Requirement{};
+    // The same operation forwards to its accumulator, not to what it multiplies.
+    for (unsigned n = 0; n < 2; ++n) {
+        const Operand& o = c.instruction->src[n];
+        const Use use{o.index, o.words};
+        if (o.kind == OperandKind::vgpr && overlap(p.written(), {&use, 1}))
+            return strictly(3);
+    }
+    return {};
 }
 
 Requirement exec_by_compare(const Traits& p, const Traits& c) {
@@ -262,6 +297,7 @@ Requirement store_data_overwritten(const Traits& p, const Traits& c) {
     return {};
 }
 
+constexpr std::size_t matrix_rule_count = 6;
 constexpr std::array rules{
     WaitRule{"matrix result read too early", "LLVM 22 GCNHazardRecognizer; no interlock: paper Section III-A",
              matrix_result_read},
@@ -270,6 +306,7 @@ constexpr std::array rules{
              matrix_result_to_operand},
     WaitRule{"matrix result too early in an overlapping accumulator", llvm, matrix_result_to_accumulator},
     WaitRule{"matrix accumulator overwritten before it is read", llvm, matrix_accumulator_overwritten},
+    WaitRule{"FP64 multiply-add too early after a FP64 matrix instruction", llvm, double_matrix_to_fma},
     WaitRule{"vector result too early in a matrix instruction", llvm, vector_to_matrix},
     WaitRule{"transcendental result read too early", llvm, transcendental_result},
     WaitRule{"partly written register used too early", llvm, partial_result},
@@ -295,17 +332,17 @@ std::span<const WaitRule> wait_rules() {
     return rules;
 }
 std::span<const WaitRule> matrix_rules() {
-    return std::span(rules).first(5);
+    return std::span(rules).first(matrix_rule_count);
 }
 std::span<const WaitRule> other_rules() {
-    return std::span(rules).subspan(5);
+    return std::span(rules).subspan(matrix_rule_count);
 }
 
 bool touches(const Traits& matrix, const Traits& other) noexcept {
     const auto meets = [&](const Use& u) {
         return overlap({&u, 1}, other.read()) || overlap({&u, 1}, other.written());
     };
-    if (meets(matrix.writes[0]))
+    if (meets(matrix.writes[0]) || (matrix.is(trait::double_matrix) && other.is(trait::valu)))
         return true;
     for (const Use& u : matrix.read())
         if (u.role == Role::matrix_c && meets(u))

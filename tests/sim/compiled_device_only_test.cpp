@@ -2,6 +2,7 @@
 // Instructions that only a device has, as clang emits them at every optimisation level; expected values from
 // the CDNA4 ISA manual's operations.
 #include "core/reference.hpp"
+#include "sim/sanitizer/report.hpp"
 #include "tests/sim/engine_fixture.hpp"
 
 #include <array>
@@ -117,7 +118,8 @@ const Case cases[] = {
 
 } // namespace
 
-TEST_CASE("engine: compiled instructions without a host's counterpart, at every optimisation level") {
+TEST_CASE("engine: compiled instructions without a host's counterpart, at every optimisation level, with and "
+          "without the sanitizer") {
     if (std::system("clang++-22 --version > /dev/null 2>&1") != 0) {
         MESSAGE("skipped: clang++-22 is not installed");
         return;
@@ -134,9 +136,12 @@ TEST_CASE("engine: compiled instructions without a host's counterpart, at every 
         std::ifstream stream(file, std::ios::binary);
         const std::vector<char> data{std::istreambuf_iterator<char>(stream), {}};
         Machine machine;
+        machine.memory().track_initialisation();
         const auto code = CodeObject::load(machine.memory(), std::as_bytes(std::span(data)), 0);
         std::mt19937 random(3);
-        for (const Case& c : cases) {
+        for (unsigned n = 0; n < 2 * std::size(cases); ++n) {
+            const Case& c = cases[n / 2];
+            const bool watched = n % 2 != 0;
             CAPTURE(std::string(c.name));
             auto* const in = machine.buffer<std::uint32_t>(256);
             auto* const out = machine.buffer<std::uint32_t>(256);
@@ -152,8 +157,12 @@ TEST_CASE("engine: compiled instructions without a host's counterpart, at every 
             launch.grid = {1, 1, 1};
             launch.block = {64, 1, 1};
             launch.kernarg = std::as_bytes(std::span(arguments));
+            launch.sanitize = watched;
             const LaunchResult result = machine.engine().run(launch);
             CHECK_MESSAGE(!result.fault, text(result));
+            if (watched)
+                CHECK_MESSAGE(result.sanitizer->findings.empty(),
+                              sanitizer::to_text({&*result.sanitizer, 1}, true));
             const Words expected = c.expected(words);
             unsigned wrong = 0;
             for (unsigned n = 0; n < 256; ++n)

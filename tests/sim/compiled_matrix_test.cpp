@@ -4,6 +4,7 @@
 // l holds of A row l % M, of block l / M % blocks, and the k from (l / (M blocks)) times its number of
 // elements on; B likewise by columns. Values are small integers and halves of three, so that every sum is
 // exact.
+#include "sim/sanitizer/report.hpp"
 #include "tests/sim/engine_fixture.hpp"
 
 #include <cmath>
@@ -127,7 +128,7 @@ class Folder {
 };
 
 void check(Machine& machine, const std::shared_ptr<CodeObject>& code, const Instruction& i,
-           std::mt19937& random) {
+           std::mt19937& random, bool watched) {
     static const double values[] = {0, 1, -1, 2, -2, 3, -3, 1.5};
     const unsigned usable = i.a.exponent == 0 ? 7 : 8;
     const unsigned count_a = i.elements(i.a, i.sparse), count_b = i.elements(i.b, false),
@@ -213,8 +214,11 @@ void check(Machine& machine, const std::shared_ptr<CodeObject>& code, const Inst
     launch.grid = {1, 1, 1};
     launch.block = {64, 1, 1};
     launch.kernarg = std::as_bytes(std::span(arguments));
+    launch.sanitize = watched;
     const LaunchResult result = machine.engine().run(launch);
     REQUIRE_MESSAGE(!result.fault, text(result));
+    if (watched)
+        CHECK_MESSAGE(result.sanitizer->findings.empty(), sanitizer::to_text({&*result.sanitizer, 1}, true));
     unsigned wrong = 0;
     for (std::size_t at = 0; at < expected.size(); ++at) {
         double found = 0;
@@ -238,7 +242,9 @@ void check(Machine& machine, const std::shared_ptr<CodeObject>& code, const Inst
 
 } // namespace
 
-TEST_CASE("engine: compiled matrix instructions, every shape and format, at every optimisation level") {
+TEST_CASE(
+    "engine: compiled matrix instructions, every shape and format, at every optimisation level, with and "
+    "without the sanitizer") {
     if (std::system("clang++-22 --version > /dev/null 2>&1") != 0) {
         MESSAGE("skipped: clang++-22 is not installed");
         return;
@@ -255,13 +261,15 @@ TEST_CASE("engine: compiled matrix instructions, every shape and format, at ever
         std::ifstream in(file, std::ios::binary);
         const std::vector<char> data{std::istreambuf_iterator<char>(in), {}};
         Machine machine;
+        machine.memory().track_initialisation();
         const auto code = CodeObject::load(machine.memory(), std::as_bytes(std::span(data)), 0);
         std::mt19937 random(7);
         const std::vector<const Kernel*> kernels = code->kernels();
         CHECK(kernels.size() == 36 + 50 + 28);
         for (const Kernel* kernel : kernels) {
             CAPTURE(kernel->name);
-            check(machine, code, describe(kernel->name), random);
+            for (const bool watched : {false, true})
+                check(machine, code, describe(kernel->name), random, watched);
         }
     }
 }
