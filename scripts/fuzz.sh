@@ -8,7 +8,7 @@ set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
 [ $# -gt 0 ] && shift
-targets=${*:-"pack key code_object bundle launch"}
+targets=${*:-"pack key code_object instructions bundle launch"}
 
 mkdir -p build-fuzz
 # shellcheck disable=SC2086 # CMAKE_ARGS holds several words

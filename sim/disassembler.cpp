@@ -31,6 +31,30 @@ void LLVMInitializeAMDGPUDisassembler();
 
 namespace zyfa::sim {
 
+namespace {
+
+constexpr std::size_t longest = 20; ///< bytes, and some to spare
+
+/// SDWA selectors that stand for nothing: SDWA_SEL 7 and DST_UNUSED 3 (CDNA4 ISA, "SDWA"). LLVM 22 decodes
+/// them, and its printer (AMDGPUInstPrinter::printSDWASel, printSDWADstUnused) takes them for unreachable.
+bool has_reserved_sdwa(std::span<const std::byte> bytes) {
+    std::uint32_t word[2];
+    if (bytes.size() < sizeof word)
+        return false;
+    std::memcpy(word, bytes.data(), sizeof word);
+    // VOP1, VOP2 and VOPC (bit 31 clear) with 249 in place of SRC0; of VOPC the destination fields are an
+    // SGPR's.
+    if (word[0] >> 31 != 0 || (word[0] & 0x1ff) != 249)
+        return false;
+    const bool compare = word[0] >> 25 == 0x3e, unary = word[0] >> 25 == 0x3f;
+    const std::uint32_t selectors = word[1];
+    if (!compare && ((selectors >> 8 & 7) == 7 || (selectors >> 11 & 3) == 3))
+        return true;
+    return (selectors >> 16 & 7) == 7 || (!unary && (selectors >> 24 & 7) == 7);
+}
+
+} // namespace
+
 struct Disassembler::Impl {
     std::mutex mutex;
     llvm::Triple triple{"amdgcn-amd-amdhsa"};
@@ -46,10 +70,16 @@ struct Disassembler::Impl {
 
     bool decode(std::span<const std::byte> bytes, std::uint64_t address, llvm::MCInst& out,
                 std::uint64_t& size) {
-        const llvm::ArrayRef<std::uint8_t> view(reinterpret_cast<const std::uint8_t*>(bytes.data()),
-                                                bytes.size());
-        return decoder->getInstruction(out, size, view, address, llvm::nulls()) ==
-               llvm::MCDisassembler::Success;
+        if (has_reserved_sdwa(bytes))
+            return false;
+        // Never fewer bytes than the longest instruction has: LLVM 22 crashes where a literal is cut off, in
+        // the text of the error (AMDGPUDisassembler::errOperand).
+        std::uint8_t padded[longest] = {};
+        const std::size_t here = std::min(bytes.size(), sizeof padded);
+        std::memcpy(padded, bytes.data(), here);
+        return decoder->getInstruction(out, size, padded, address, llvm::nulls()) ==
+                   llvm::MCDisassembler::Success &&
+               size <= here;
     }
 
     /// What the instruction is called, encoding suffix removed.

@@ -18,6 +18,7 @@ std::vector<Seed> key_seeds();  ///< for read_as_key
 
 // Of the simulator's readers (sim_targets.hpp).
 std::vector<Seed> code_object_seeds(); ///< empty bytes where LLVM's assembler is not there
+std::vector<Seed> instruction_seeds(); ///< likewise
 std::vector<Seed> bundle_seeds();
 std::vector<Seed> launch_seeds();
 

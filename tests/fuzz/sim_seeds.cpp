@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include "jit/assembler.hpp"
+#include "sim/elf.hpp"
 #include "tests/fuzz/seeds.hpp"
 
 namespace zyfa::fuzz {
@@ -91,6 +92,60 @@ amdhsa.kernels:
 .end_amdgpu_metadata
 )";
 
+/// One of each encoding, and of the operands that are printed by tables of their own.
+const char* const encodings = R"(.amdgcn_target "amdgcn-amd-amdhsa--gfx950"
+.text
+  s_mov_b32 s4, 0x12345678
+  s_movk_i32 s5, 0x1234
+  s_setreg_b32 hwreg(HW_REG_MODE, 0, 8), s4
+  s_setreg_imm32_b32 hwreg(HW_REG_MODE), 0xf0
+  s_getreg_b32 s6, hwreg(HW_REG_XCC_ID)
+  s_sendmsg sendmsg(MSG_INTERRUPT)
+  s_sleep 3
+  s_cbranch_scc1 0
+  s_bitcmp1_b32 s4, 3
+  s_add_u32 s7, s4, 0xabcdef
+  s_buffer_load_dwordx4 s[8:11], s[12:15], s4
+  s_atomic_cmpswap s[4:5], s[8:9], 0x10 glc
+  v_cvt_f32_bf16_sdwa v1, v2 dst_sel:DWORD dst_unused:UNUSED_PRESERVE src0_sel:WORD_1
+  v_cmp_eq_f32_sdwa s[4:5], v2, v3 src0_sel:BYTE_0 src1_sel:BYTE_3
+  v_mov_b32_dpp v1, v2 quad_perm:[3,2,1,0] row_mask:0xf bank_mask:0xf
+  v_add_f32_dpp v1, v2, v3 row_bcast:31 row_mask:0xa bank_mask:0xf
+  v_readlane_b32 s4, v1, s5
+  v_pk_fma_f32 v[2:3], v[4:5], v[6:7], v[8:9] op_sel:[1,0,0] op_sel_hi:[0,1,1]
+  v_mad_u64_u32 v[2:3], s[4:5], v6, v7, v[8:9]
+  v_div_scale_f64 v[2:3], vcc, v[4:5], v[6:7], v[8:9]
+  v_cvt_scalef32_pk_f32_fp8 v[2:3], v4, v5 op_sel:[1,0]
+  v_permlane32_swap_b32 v1, v2
+  v_accvgpr_write_b32 a1, v2
+  v_mfma_scale_f32_16x16x128_f8f6f4 v[0:3], v[4:9], v[12:15], v[0:3], v20, v21 op_sel_hi:[0,0,0] cbsz:2 blgp:4
+  v_smfmac_f32_16x16x64_bf16 a[0:3], v[4:7], v[8:15], v16
+  ds_swizzle_b32 v1, v2 offset:swizzle(BITMASK_PERM,"01pip")
+  ds_read2st64_b64 v[0:3], v4 offset0:1 offset1:2
+  ds_gws_init v0 offset:4 gds
+  ds_read_b96_tr_b6 v[0:2], v4
+  flat_atomic_add_f64 v[0:1], v[2:3]
+  global_load_lds_dwordx4 v1, s[4:5] offset:-16
+  scratch_store_dwordx3 off, v[2:4], s4 offset:16
+  buffer_atomic_cmpswap_x2 v[0:3], v4, s[8:11], 0 idxen sc0
+  tbuffer_load_format_xyzw v[0:3], v4, s[8:11], 0 format:[BUF_DATA_FORMAT_32,BUF_NUM_FORMAT_FLOAT] idxen
+  s_endpgm
+)";
+
+/// The code of an assembled text.
+Bytes code_of(const char* text) {
+    const auto assembler = jit::make_llvm_assembler();
+    if (!assembler)
+        return {};
+    const Bytes elf = assembler->assemble(text, "gfx950", "seed").elf;
+    Bytes code;
+    for (const sim::ElfSegment& segment : sim::parse_elf(elf).segments)
+        if (segment.executable)
+            code.insert(code.end(), elf.begin() + static_cast<std::ptrdiff_t>(segment.offset),
+                        elf.begin() + static_cast<std::ptrdiff_t>(segment.offset + segment.file_size));
+    return code;
+}
+
 Bytes code_object() {
     const auto assembler = jit::make_llvm_assembler();
     return assembler ? assembler->assemble(source, "gfx950", "seed").elf : Bytes{};
@@ -140,6 +195,10 @@ Bytes compressed(const Bytes& content, bool zstd) {
 
 std::vector<Seed> code_object_seeds() {
     return {{"small", code_object()}};
+}
+
+std::vector<Seed> instruction_seeds() {
+    return {{"small", code_of(source)}, {"encodings", code_of(encodings)}};
 }
 
 std::vector<Seed> bundle_seeds() {

@@ -7,9 +7,12 @@
 
 namespace zyfa::fuzz {
 
-/// As a gfx950 ELF with its metadata, and as metadata alone. Instructions are left to LLVM's disassembler,
-/// which is not ours to mend.
+/// As a gfx950 ELF with its metadata, and as metadata alone.
 void read_as_code_object(std::span<const std::byte> bytes);
+
+/// As the code of a kernel, every word of it: names and text by LLVM's disassembler, operands, and what the
+/// sanitizer asks of them.
+void read_as_instructions(std::span<const std::byte> bytes);
 
 /// As what hipModuleLoadData and __hipRegisterFatBinary are given: ELF, bundle or compressed bundle.
 void read_as_bundle(std::span<const std::byte> bytes);

@@ -103,6 +103,11 @@ TEST_CASE("no bytes harm the reader of code objects") {
     smoke(read_as_code_object, code_object_seeds(), 1000);
 }
 
+TEST_CASE("no words harm the reading of instructions") {
+    known(read_as_instructions, "instructions");
+    smoke(read_as_instructions, instruction_seeds(), 1000);
+}
+
 TEST_CASE("no bytes harm the reader of bundles") {
     known(read_as_bundle, "bundle");
     smoke(read_as_bundle, bundle_seeds(), 4000);

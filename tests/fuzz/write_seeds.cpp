@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
         {"key", key_seeds},
 #ifdef ZYFA_FUZZ_SIM
         {"code_object", code_object_seeds},
+        {"instructions", instruction_seeds},
         {"bundle", bundle_seeds},
         {"launch", launch_seeds},
 #endif
