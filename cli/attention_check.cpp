@@ -43,6 +43,11 @@ double worse(double a, double b) {
     return std::isnan(a) || a > b ? a : b;
 }
 
+/// found - wanted; 0 where both are the same infinity or both NaN: a row whose inputs hold such values.
+double difference_of(double found, double wanted) {
+    return found == wanted || (std::isnan(found) && std::isnan(wanted)) ? 0 : found - wanted;
+}
+
 /// One row as flash attention kernels compute it, written from its definition: scores and exponentials in
 /// FP32, the row's maximum known, P rounded to `type`, the row sum of the unrounded p, O rounded to BF16.
 std::vector<double> emulate_row(const Problem& problem, const HostTensors& tensors, std::int64_t batch,
@@ -108,8 +113,10 @@ class Emulation {
         kernel_error_ += kernel_error;
         const std::vector<double> o = emulate_row(problem_, tensors_, batch, head, row, *type_);
         for (std::size_t d = 0; d < o.size(); ++d) {
-            squared_error_ += (o[d] - expected[d]) * (o[d] - expected[d]);
-            squared_ += expected[d] * expected[d];
+            const double difference = difference_of(o[d], expected[d]);
+            squared_error_ += difference * difference;
+            if (std::isfinite(expected[d]))
+                squared_ += expected[d] * expected[d];
         }
     }
     double relative_rms() const { return squared_ > 0 ? std::sqrt(squared_error_ / squared_) : 0; }
@@ -163,10 +170,10 @@ AttentionResult check_attention(const AttentionSpec& spec, const std::map<std::s
                 double row_error = 0, row_squared = 0;
                 for (std::size_t d = 0; d < dim; ++d) {
                     const double found = bf16_to_float(read<std::uint16_t>(o, offset + 2 * d));
-                    const double difference =
-                        std::isnan(found) && std::isnan(wanted[d]) ? 0 : found - wanted[d];
+                    const double difference = difference_of(found, wanted[d]);
                     row_error += difference * difference;
-                    row_squared += wanted[d] * wanted[d];
+                    if (std::isfinite(wanted[d]))
+                        row_squared += wanted[d] * wanted[d];
                     result.error.max_abs = worse(result.error.max_abs, std::fabs(difference));
                 }
                 squared_error += row_error;
@@ -181,15 +188,14 @@ AttentionResult check_attention(const AttentionSpec& spec, const std::map<std::s
                 emulation.row(b, h, row, wanted, row_error);
                 if (problem.lse) {
                     const double found = read<float>(lse, lse_layout.row_offset(b, h, 0) + sizeof(float) * s);
-                    if (found != expected_lse[s]) { // -inf where no key is visible
-                        result.error.lse_max_abs =
-                            worse(result.error.lse_max_abs, std::fabs(found - expected_lse[s]));
-                    }
+                    // -inf where no key is visible, +inf or NaN where a score is.
+                    result.error.lse_max_abs =
+                        worse(result.error.lse_max_abs, std::fabs(difference_of(found, expected_lse[s])));
                 }
             }
         }
     }
-    result.error.relative_rms = std::sqrt(squared_error / squared);
+    result.error.relative_rms = squared_error == 0 ? 0 : std::sqrt(squared_error / squared);
     result.error.snr_db = -20 * std::log10(result.error.relative_rms);
     result.row_relative_rms = worst;
     result.emulation_relative_rms = emulation.relative_rms();
