@@ -122,7 +122,6 @@ Context::Impl::Impl(ContextOptions options)
 
 Context::Impl::~Impl() = default;
 
-/// What schedules are chosen for.
 Problem Context::Impl::basis_of(Problem problem) const {
     if (options_.batch_invariant)
         problem.batch = 1;
@@ -317,6 +316,11 @@ Explanation Context::Impl::take_proposal(const Problem& asked, int ordinal, cons
 Explanation Context::Impl::explain(const Problem& asked, int ordinal, std::optional<Mode> mode) {
     const Problem problem = validate(call::arguments_of(asked, ordinal));
     return selector_.explain(basis_of(problem), services_.device(ordinal), mode.value_or(options_.mode));
+}
+
+void Context::Impl::forget() {
+    selector_.forget();
+    table_.clear();
 }
 
 Counters Context::Impl::counters() {

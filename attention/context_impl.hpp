@@ -38,6 +38,11 @@ class [[gnu::visibility("hidden")]] Context::Impl {
     Explanation take_proposal(const Problem& problem, int device, const call::Proposal& proposal,
                               std::shared_ptr<const call::Selection> selection);
 
+    /// What schedules are chosen for.
+    Problem basis_of(Problem problem) const;
+    /// Every shape is selected anew at its next call. Calls in flight keep what they have.
+    void forget();
+
     Counters counters();
     std::vector<LayerSummary> layers();
     std::vector<DeviceSummary> devices();
@@ -51,7 +56,6 @@ class [[gnu::visibility("hidden")]] Context::Impl {
                                   const runtime::DeviceInfo& device, Mode mode);
     void launch(const AttentionArgs& args, const call::Resident& resident);
     void refuse_capture(int device);
-    Problem basis_of(Problem problem) const;
 
     ContextOptions options_;
     call::Services services_;

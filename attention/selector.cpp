@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <ctime>
 #include <optional>
+#include <utility>
 
 #include "attention/freshness.hpp"
 #include "attention/refusals.hpp"
 #include "core/keys.hpp"
 #include "runtime/versions.hpp"
 #include "tuner/binaries.hpp"
+#include "tuner/search.hpp"
 #include "tuner/stopwatch.hpp"
 #include "zyfa/error.hpp"
 
@@ -34,6 +36,11 @@ std::string seconds(double value) {
     if (text.back() == '.')
         text.pop_back();
     return text + " s";
+}
+
+/// " (text)", or nothing.
+std::string in_brackets(const std::string& text) {
+    return text.empty() ? text : " (" + text + ")";
 }
 
 /// Collects what the tuner measures for the publication, and passes it on.
@@ -77,7 +84,9 @@ struct Selector::Job {
     templates::Kernel kernel; ///< of selection.schedule, with the digest of its binary
     Digest binary;
     bool counted_stale = false;
-    std::optional<Schedule> former; ///< of a stale winner: where a search starts
+    std::optional<Schedule> former;           ///< of a stale winner: where a search starts
+    bool ruled = false;                       ///< `rulings` are looked up
+    std::vector<cache::RulingRecord> rulings; ///< on the key
 };
 
 cache::BinaryRecord Selector::record_of(const Job& job, const jit::CodeObject& code) {
@@ -205,12 +214,18 @@ std::optional<Selector::Winner> Selector::find_winner(Job& job) {
         return std::nullopt;
     };
     Winner known;
+    const cache::RulingRecord* const pin = look_up_rulings(job);
+    bool measured = true;
     if (auto found = services_.cache().find(job.digest)) {
         known = {std::move(found->winner), std::move(found->binary), std::move(found->layer)};
     } else if (auto alone = services_.cache().find_winner(job.digest)) {
         known = {std::move(*alone), std::nullopt, {}};
+    } else if (pin) { // nothing is stored of it, or what is there is another schedule's
+        known.record.schedule = pin->schedule;
+        measured = false;
     } else {
-        return refuse("no cache layer has the key");
+        return refuse(std::string("no cache layer has the key") +
+                      (job.rulings.empty() ? "" : ", or its winner is banned"));
     }
     try {
         const Schedule schedule = Schedule::parse(known.record.schedule);
@@ -224,6 +239,10 @@ std::optional<Selector::Winner> Selector::find_winner(Job& job) {
     }
     explanation.evidence_json = known.record.evidence_json;
     explanation.layer = known.layer;
+    if (!measured) {
+        known.record.binary = job.binary;
+        known.binary = services_.cache().find_binary(job.binary);
+    }
     if (job.binary != known.record.binary) {
         known.stale = true;
         job.former = job.selection.schedule;
@@ -241,8 +260,12 @@ std::optional<Selector::Winner> Selector::find_winner(Job& job) {
         }
     } else {
         explanation.cache = CacheResult::miss;
-        explanation.reason = lost_binary_reason;
+        explanation.reason = measured ? lost_binary_reason : "its binary has to be assembled";
     }
+    if (pin)
+        explanation.reason =
+            "pinned by hand" + in_brackets(pin->reason) + "; " +
+            (known.binary && !measured ? "nothing measured of it is stored" : explanation.reason);
     return known;
 }
 
@@ -257,7 +280,7 @@ bool Selector::use_winner(Job& job) {
         if (!job.counted_stale)
             ++counters_.stale;
         job.counted_stale = true;
-        if (job.mode != Mode::replay)
+        if (job.mode == Mode::must_hit || (job.mode == Mode::tune && !job.explanation().pinned))
             return false;
         ++counters_.misses;
         job.explanation().reason += std::string("; assembled anew from its schedule");
@@ -272,7 +295,8 @@ bool Selector::use_winner(Job& job) {
         return true;
     }
     job.explanation().cache = CacheResult::miss;
-    job.explanation().reason = lost_binary_reason;
+    if (known->binary)
+        job.explanation().reason = lost_binary_reason;
     if (job.mode == Mode::must_hit)
         return false;
     ++counters_.misses;
@@ -280,8 +304,52 @@ bool Selector::use_winner(Job& job) {
     return true;
 }
 
-void Selector::use_default(Job& job, const std::string& reason, Store store) {
-    describe(job, job.selection.form->default_schedule(job.problem));
+/// The schedule that runs where no winner does: the default one, or where that is banned, the one nearest to
+/// it that is not. Says so in `reason`.
+Schedule Selector::fallback(Job& job, std::string& reason) {
+    const templates::Template& form = *job.selection.form;
+    Schedule schedule = form.default_schedule(job.problem);
+    if (job.mode == Mode::off)
+        return schedule;
+    look_up_rulings(job);
+    if (!is_banned(job, schedule))
+        return schedule;
+    for (tuner::SearchPoint& point : tuner::search_points(form, job.problem, std::nullopt))
+        if (!point.rejection && !is_banned(job, point.schedule)) {
+            reason += "; the default schedule is banned, this one is the next to it";
+            return std::move(point.schedule);
+        }
+    throw Error(ErrorCode::unsupported, "problem",
+                "every schedule of " + std::string(form.name()) + " is banned for " + job.explanation().key +
+                    "; accepted: a problem with one that is not (`zyfa cache unban`)");
+}
+
+/// What the user layer holds on the key; returns the pin among it, or null.
+const cache::RulingRecord* Selector::look_up_rulings(Job& job) {
+    if (std::exchange(job.ruled, true) == false)
+        job.rulings = services_.cache().rulings(job.digest);
+    const cache::RulingRecord* pin = nullptr;
+    Explanation& explanation = job.explanation();
+    explanation.banned.clear();
+    for (const cache::RulingRecord& ruling : job.rulings) {
+        if (ruling.kind == cache::RulingRecord::Kind::pin)
+            pin = &ruling;
+        else
+            explanation.banned.push_back(ruling.schedule);
+    }
+    explanation.pinned = pin != nullptr;
+    return pin;
+}
+
+bool Selector::is_banned(const Job& job, const Schedule& schedule) {
+    const std::string text = schedule.canonical();
+    return std::any_of(job.rulings.begin(), job.rulings.end(), [&](const cache::RulingRecord& ruling) {
+        return ruling.kind == cache::RulingRecord::Kind::ban && ruling.schedule == text;
+    });
+}
+
+void Selector::use_default(Job& job, std::string reason, Store store) {
+    describe(job, fallback(job, reason));
     Explanation& explanation = job.explanation();
     explanation.cache = job.mode == Mode::off ? CacheResult::off : CacheResult::miss;
     explanation.reason = reason;
@@ -403,6 +471,10 @@ void Selector::use_tuned(Job& job) {
     const std::string folder = user_cache_dir(options_);
     if (tuning.journal.empty() && folder != ":memory:")
         tuning.journal = folder + "/tuning/" + job.digest.hex() + ".journal";
+    look_up_rulings(job);
+    for (const cache::RulingRecord& ruling : job.rulings)
+        if (ruling.kind == cache::RulingRecord::Kind::ban)
+            tuning.banned.push_back(ruling.schedule);
     Recorder recorder(job.digest, job.request.sink);
     tuner::Outcome outcome;
     try {
@@ -451,7 +523,17 @@ void Selector::use_tuned(Job& job) {
         winner.policy = outcome.evidence.winner.policy;
         winner.versions_json = outcome.evidence.versions_json;
         winner.unix_time = outcome.evidence.unix_time;
-        services_.cache().publish(winner, record_of(job, outcome.code_object), recorder.records);
+        if (!services_.cache().publish(winner, record_of(job, outcome.code_object), recorder.records)) {
+            // Ruled out, before the tuning or while it ran: what was measured is stored, and the ruling
+            // holds.
+            const std::string won = explanation.reason + "; " + explanation.schedule + " did best";
+            job.ruled = false;
+            if (use_winner(job))
+                explanation.reason = won + ", but " + explanation.reason;
+            else
+                use_default(job, won + ", but is banned");
+            return;
+        }
     } catch (const Error& error) {
         explanation.reason += std::string("; the winner could not be stored: ") + error.what();
     }
@@ -488,6 +570,9 @@ std::shared_ptr<const Selection> Selector::try_proposal(const Problem& problem,
                         " here, rank 0 runs " + proposal.schedule);
     if (const auto why = job.selection.form->reject(problem, schedule))
         throw Error(ErrorCode::unsupported, "schedule", proposal.schedule + " is refused here: " + *why);
+    look_up_rulings(job);
+    if (is_banned(job, schedule))
+        throw Error(ErrorCode::unsupported, "schedule", proposal.schedule + " is banned here");
     describe(job, schedule);
     if (job.binary.hex() != proposal.binary)
         throw Error(ErrorCode::unsupported, "schedule",
@@ -512,6 +597,12 @@ void Selector::take(const Problem& problem, const runtime::DeviceInfo& device, M
     its.selection.store(std::move(selection));
 }
 
+void Selector::forget() {
+    const std::lock_guard lock(maps_lock_);
+    for (auto& [key, slot] : slots_)
+        slot->selection.store(nullptr);
+}
+
 Explanation Selector::explain(const Problem& problem, const runtime::DeviceInfo& device, Mode mode) {
     const PrepareRequest none;
     Job job(problem, device, mode, none);
@@ -521,8 +612,8 @@ Explanation Selector::explain(const Problem& problem, const runtime::DeviceInfo&
     if (mode != Mode::off)
         if (const auto known = find_winner(job); known && (!known->stale || mode == Mode::replay))
             return job.explanation();
-    const std::string miss = job.explanation().reason;
-    describe(job, job.selection.form->default_schedule(problem));
+    std::string miss = job.explanation().reason;
+    describe(job, fallback(job, miss));
     Explanation& explanation = job.explanation();
     explanation.cache = mode == Mode::off ? CacheResult::off : CacheResult::miss;
     switch (mode) {

@@ -37,6 +37,10 @@ namespace zyfa::call {
 /// starts its search from it. A winner that was measured under another driver or firmware is served, counted
 /// and called old.
 ///
+/// A schedule that is banned for the key (cache/store.hpp, RulingRecord) neither wins nor runs, except in
+/// mode off, which does not look; where the default is banned, its nearest neighbour takes its place. A
+/// pinned schedule is the key's winner whatever was measured, and mode tune does not tune the key by itself.
+///
 /// Another process that works on the same key is waited for, but not longer than ContextOptions::wait_s says;
 /// then the default schedule runs from memory and is not stored.
 class Selector {
@@ -62,6 +66,9 @@ class Selector {
                                                   Mode mode, const Proposal& proposal);
     void take(const Problem& problem, const runtime::DeviceInfo& device, Mode mode, bool unsuited,
               std::shared_ptr<const Selection> selection);
+
+    /// What was selected before is selected anew at the next call, from what is stored then.
+    void forget();
 
   private:
     struct Slot {
@@ -92,7 +99,10 @@ class Selector {
     std::optional<Winner> find_winner(Job& job);
     static cache::BinaryRecord record_of(const Job& job, const jit::CodeObject& code);
     bool use_winner(Job& job);
-    void use_default(Job& job, const std::string& reason, Store store = Store::yes);
+    Schedule fallback(Job& job, std::string& reason);
+    const cache::RulingRecord* look_up_rulings(Job& job);
+    static bool is_banned(const Job& job, const Schedule& schedule);
+    void use_default(Job& job, std::string reason, Store store = Store::yes);
     void tune_or_wait(Job& job);
     void use_tuned(Job& job);
     void describe(Job& job, const Schedule& schedule) const;

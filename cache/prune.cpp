@@ -2,7 +2,7 @@
 // A winner's binary is stamped whenever the winner is, so that a binary is never older than a winner that
 // needs it. The oldest entry is therefore either a winner, which goes alone (its binary follows if nothing
 // else needs it), or a binary, which takes along the winners of the same age that refer to it. Nothing is
-// left pointing at nothing.
+// left pointing at nothing. What is pinned, and its binary, stays.
 #include "cache/prune.hpp"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "cache/rows.hpp"
+#include "cache/rulings.hpp"
 
 namespace zyfa::cache {
 
@@ -25,14 +26,18 @@ struct Oldest {
 };
 
 Oldest oldest_winner(Database& database) {
-    Statement query = database.statement("SELECT id, used, key, binary FROM winners ORDER BY used LIMIT 1");
+    Statement query = database.statement(
+        "SELECT id, used, key, binary FROM winners WHERE key NOT IN (SELECT key FROM rulings "
+        "WHERE kind = 'pin') ORDER BY used LIMIT 1");
     if (!query.step())
         return {};
     return {query.integer(0), query.integer(1), query.blob(2), query.blob(3)};
 }
 
 Oldest oldest_binary(Database& database) {
-    Statement query = database.statement("SELECT id, used, key FROM binaries ORDER BY used LIMIT 1");
+    Statement query = database.statement(
+        "SELECT id, used, key FROM binaries WHERE key NOT IN (SELECT binary FROM winners WHERE "
+        "key IN (SELECT key FROM rulings WHERE kind = 'pin')) ORDER BY used LIMIT 1");
     if (!query.step())
         return {};
     return {query.integer(0), query.integer(1), query.blob(2), {}};
@@ -81,6 +86,7 @@ class Pruning {
   private:
     void remove_winner(const Oldest& winner) {
         erase(database_, Table::winners, winner.id);
+        erase_former_winners(database_, winner.key);
         ++report_.winners;
         report_.measurements += changed("DELETE FROM measurements WHERE key = ?1", winner.key);
     }

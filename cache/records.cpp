@@ -11,7 +11,7 @@ namespace zyfa::cache {
 namespace {
 
 constexpr std::string_view binary_head = "zyfa.binary/1\n", winner_head = "zyfa.winner/1\n",
-                           measurement_head = "zyfa.measurement/1\n";
+                           measurement_head = "zyfa.measurement/1\n", ruling_head = "zyfa.ruling/1\n";
 
 template <class Archive, class Record>
 void binary_fields(Archive& archive, Record& r) {
@@ -143,6 +143,17 @@ std::vector<std::byte> encode(const MeasurementRecord& record) {
     return writer.take();
 }
 
+std::vector<std::byte> encode(const RulingRecord& record) {
+    Writer writer(ruling_head);
+    writer.field(record.key);
+    writer.field(record.key_text);
+    writer.field(record.schedule);
+    writer.field(std::string(to_string(record.kind)));
+    writer.field(record.reason);
+    writer.field(record.unix_time);
+    return writer.take();
+}
+
 std::optional<BinaryRecord> decode_binary(std::span<const std::byte> bytes) {
     Reader reader(bytes, binary_head);
     BinaryRecord record;
@@ -169,6 +180,10 @@ bool is_consistent(const BinaryRecord& record) {
 }
 
 bool is_consistent(const WinnerRecord& record) {
+    return record.key == digest(std::string_view(record.key_text));
+}
+
+bool is_consistent(const RulingRecord& record) {
     return record.key == digest(std::string_view(record.key_text));
 }
 

@@ -16,6 +16,7 @@ namespace zyfa::cache {
 std::vector<std::byte> encode(const BinaryRecord& record);
 std::vector<std::byte> encode(const WinnerRecord& record);
 std::vector<std::byte> encode(const MeasurementRecord& record);
+std::vector<std::byte> encode(const RulingRecord& record);
 
 /// nullopt where the bytes are not exactly one record of the kind. Never reads past `bytes`.
 std::optional<BinaryRecord> decode_binary(std::span<const std::byte> bytes);
@@ -30,5 +31,6 @@ Digest digest_of(const Record& record) {
 /// Whether the record's key is the digest of its text (measurements have no text of their own).
 bool is_consistent(const BinaryRecord& record);
 bool is_consistent(const WinnerRecord& record);
+bool is_consistent(const RulingRecord& record);
 
 } // namespace zyfa::cache

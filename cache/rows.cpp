@@ -6,6 +6,7 @@
 
 #include "cache/compression.hpp"
 #include "cache/records.hpp"
+#include "cache/rulings.hpp"
 
 namespace zyfa::cache {
 
@@ -100,6 +101,18 @@ bool is_still_damaged(Database& database, Table table, std::int64_t id) {
             database.statement("SELECT " ZYFA_MEASUREMENT_COLUMNS " FROM measurements WHERE id = ?1");
         return query.bind(id).step() && !measurement_row(query).record;
     }
+    case Table::rulings: {
+        bool damaged = false;
+        each_ruling(database, [&](const auto& row) { damaged = damaged || (row.id == id && !row.record); });
+        return damaged;
+    }
+    case Table::former_winners: {
+        bool damaged = false;
+        each_former_winner(database, [&](const FormerRow& former) {
+            damaged = damaged || (former.row.id == id && !former.row.record);
+        });
+        return damaged;
+    }
     }
     return false;
 }
@@ -114,6 +127,10 @@ const char* name_of(Table table) noexcept {
         return "binary";
     case Table::measurements:
         return "measurement";
+    case Table::rulings:
+        return "ruling";
+    case Table::former_winners:
+        return "former winner";
     }
     return "unknown";
 }
@@ -230,9 +247,11 @@ void set_used(Database& database, Table table, std::int64_t id, std::int64_t use
 
 void erase(Database& database, Table table, std::int64_t id) {
     database
-        .statement(table == Table::winners    ? "DELETE FROM winners WHERE id = ?1"
-                   : table == Table::binaries ? "DELETE FROM binaries WHERE id = ?1"
-                                              : "DELETE FROM measurements WHERE id = ?1")
+        .statement(table == Table::winners          ? "DELETE FROM winners WHERE id = ?1"
+                   : table == Table::binaries       ? "DELETE FROM binaries WHERE id = ?1"
+                   : table == Table::rulings        ? "DELETE FROM rulings WHERE id = ?1"
+                   : table == Table::former_winners ? "DELETE FROM former_winners WHERE id = ?1"
+                                                    : "DELETE FROM measurements WHERE id = ?1")
         .bind(id)
         .run();
 }

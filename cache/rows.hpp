@@ -13,7 +13,7 @@
 
 namespace zyfa::cache {
 
-enum class Table : std::uint8_t { winners, binaries, measurements };
+enum class Table : std::uint8_t { winners, binaries, measurements, rulings, former_winners };
 const char* name_of(Table table) noexcept;
 
 /// A row as it was read. `record` is there only if the row's digest matched.

@@ -11,6 +11,7 @@
 
 #include "cache/records.hpp"
 #include "cache/rows.hpp"
+#include "cache/rulings.hpp"
 #include "cache/schema.hpp"
 
 namespace zyfa::cache {
@@ -51,6 +52,18 @@ void copy_intact_rows(Database& from, Database& to, Salvage& result) {
             });
         });
     }
+    as_far_as_possible([&] {
+        each_ruling(from, [&](const Row<RulingRecord>& row) {
+            if (row.record && is_consistent(*row.record))
+                write(to, *row.record);
+        });
+    });
+    as_far_as_possible([&] {
+        each_former_winner(from, [&](const FormerRow& former) {
+            if (former.row.record && is_consistent(*former.row.record))
+                write_former(to, {*former.row.record, former.replaced, former.rolled_back});
+        });
+    });
     const auto count = [&](const char* sql) { return static_cast<std::uint64_t>(to.integer(sql)); };
     result.winners = count("SELECT count(*) FROM winners");
     result.binaries = count("SELECT count(*) FROM binaries");

@@ -7,12 +7,15 @@
 #include <thread>
 
 #include "cache/files.hpp"
+#include "cache/rulings.hpp"
 
 namespace zyfa::cache {
 
 namespace {
 
 constexpr std::int64_t application_id = 0x7a796661; // "zyfa", as in `tables`
+
+constexpr std::int64_t current_version = 2; // 1: without rulings and former winners (rulings.cpp)
 
 /// Rowid tables with a UNIQUE key: a blob beside the key in a WITHOUT ROWID table makes look-ups several
 /// times slower. `used` counts hours since 1970 and is the only column outside the row's digest. `totals`
@@ -90,6 +93,7 @@ void create_tables(Database& database) {
     Transaction transaction(database);
     if (database.integer("PRAGMA user_version") < 1) // another process may have been first
         database.execute(tables);
+    create_ruling_tables(database);
     transaction.commit();
 }
 
@@ -100,6 +104,8 @@ std::unique_ptr<Database> open_user_store(const std::string& folder, bool on_net
         auto database = std::make_unique<Database>(path, Database::Access::read_write, busy_ms);
         if (is_complete(*database) && (database->text("PRAGMA journal_mode") == "wal") == wal) {
             configure(*database);
+            if (database->integer("PRAGMA user_version") < current_version)
+                create_tables(*database);
             return database;
         }
     }
@@ -113,7 +119,7 @@ std::unique_ptr<Database> open_user_store(const std::string& folder, bool on_net
     // The tables come first, in a synced transaction: SQLite drops the WAL of a file that is empty after a
     // power cut. (Only SQLite may open the file: closing any other descriptor of it would drop this process's
     // locks.)
-    if (!is_complete(*database))
+    if (!is_complete(*database) || database->integer("PRAGMA user_version") < current_version)
         create_tables(*database);
     set_journal_mode(*database, wal);
     sync_folder(folder);

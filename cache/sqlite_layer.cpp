@@ -7,6 +7,7 @@
 
 #include "cache/prune.hpp"
 #include "cache/records.hpp"
+#include "cache/rulings.hpp"
 #include "cache/schema.hpp"
 #include "zyfa/error.hpp"
 
@@ -25,6 +26,9 @@ Digest key_of(const BinaryRecord& r) {
     return r.key;
 }
 Digest key_of(const MeasurementRecord& r) {
+    return r.key;
+}
+Digest key_of(const RulingRecord& r) {
     return r.key;
 }
 
@@ -75,6 +79,10 @@ class Transfer {
             report_.note({Action::ignored, "winner", winner.key_text, "its binary is not there"});
             return;
         }
+        if (std::string ruled = why_not_winner(database_, winner); !ruled.empty()) {
+            report_.note({Action::ignored, "winner", winner.key_text, std::move(ruled)});
+            return;
+        }
         taken_.insert(winner.key);
         const auto present = read_winner(database_, winner.key);
         if (!present || !present->record) {
@@ -91,7 +99,7 @@ class Transfer {
         }
         Verdict verdict = compare(*present->record, winner);
         if (verdict.take_new)
-            write(database_, winner, this_hour());
+            replace_winner(database_, winner, this_hour());
         report_.note({verdict.take_new ? Action::replaced : Action::kept, "winner", winner.key_text,
                       std::move(verdict.reason)});
     }
@@ -317,6 +325,11 @@ Statistics SqliteLayer::statistics() {
         result.measurements = count("SELECT count(*) FROM measurements");
         result.quarantined = count("SELECT count(*) FROM quarantine");
         result.bytes = count("PRAGMA page_count") * count("PRAGMA page_size");
+        if (is_writable()) {
+            result.pins = count("SELECT count(*) FROM rulings WHERE kind = 'pin'");
+            result.bans = count("SELECT count(*) FROM rulings WHERE kind = 'ban'");
+            result.former_winners = count("SELECT count(*) FROM former_winners");
+        }
     });
     const std::lock_guard lock(mutex_);
     result.layer = name_;
@@ -343,6 +356,11 @@ VerifyReport SqliteLayer::verify() {
         each_winner(database, true, look_at(Table::winners));
         each_binary(database, true, look_at(Table::binaries));
         each_measurement(database, true, look_at(Table::measurements));
+        if (is_writable()) {
+            each_ruling(database, look_at(Table::rulings));
+            const auto look = look_at(Table::former_winners);
+            each_former_winner(database, [&](const FormerRow& former) { look(former.row); });
+        }
         for (const Finding& found : damaged) {
             ++report.damaged;
             report.findings.push_back(std::string(name_of(found.table)) + " " + found.key.hex() +
@@ -360,15 +378,17 @@ VerifyReport SqliteLayer::verify() {
     return report;
 }
 
-void SqliteLayer::publish(const WinnerRecord* winner, const BinaryRecord* binary,
+bool SqliteLayer::publish(const WinnerRecord* winner, const BinaryRecord* binary,
                           const std::vector<MeasurementRecord>& measurements, const Limits& limits) {
     const std::int64_t now = this_hour();
+    bool wins = false;
     const auto write_all = [&](Database& database) {
         Transaction transaction(database);
         if (binary)
             write(database, *binary, now);
-        if (winner)
-            write(database, *winner, now);
+        wins = winner && why_not_winner(database, *winner).empty();
+        if (wins)
+            replace_winner(database, *winner, now);
         for (const MeasurementRecord& measurement : measurements)
             write(database, measurement);
         transaction.commit();
@@ -386,6 +406,78 @@ void SqliteLayer::publish(const WinnerRecord* winner, const BinaryRecord* binary
         const PruneReport report = cache::prune(database, {limits.bytes / 10 * 9, limits.entries / 10 * 9});
         events_.pruned(report.winners + report.binaries);
     });
+    return wins;
+}
+
+/// A transaction that nothing replaces where it cannot be made durable.
+template <class Function>
+void SqliteLayer::change(Function function) {
+    const auto run = [&](Database& database) {
+        Transaction transaction(database);
+        function(database);
+        transaction.commit();
+    };
+    if (attempt(run) || attempt(run)) // a damaged file is mended by the first attempt
+        return;
+    const std::lock_guard lock(mutex_);
+    throw Error(ErrorCode::io_error, "cache", "the change could not be stored in " + file() + ": " + note_);
+}
+
+std::vector<RulingRecord> SqliteLayer::rulings(const Digest* key) {
+    std::vector<RulingRecord> result;
+    attempt([&](Database& database) {
+        std::vector<Row<RulingRecord>> rows;
+        if (key)
+            rows = read_rulings(database, *key);
+        else
+            each_ruling(database, [&](const Row<RulingRecord>& row) { rows.push_back(row); });
+        for (Row<RulingRecord>& row : rows)
+            if (auto record = accept<RulingRecord>(Table::rulings, std::move(row), nullptr))
+                result.push_back(std::move(*record));
+    });
+    return result;
+}
+
+std::vector<FormerWinner> SqliteLayer::former_winners(const Digest& key) {
+    std::vector<FormerWinner> result;
+    attempt([&](Database& database) {
+        for (FormerRow& former : read_former_winners(database, key))
+            if (auto record = accept<WinnerRecord>(Table::former_winners, std::move(former.row), &key))
+                result.push_back({std::move(*record), former.replaced, former.rolled_back});
+    });
+    return result;
+}
+
+void SqliteLayer::rule(const RulingRecord& ruling) {
+    change([&](Database& database) {
+        const bool pin = ruling.kind == RulingRecord::Kind::pin;
+        if (pin && is_banned(database, ruling.key, ruling.schedule))
+            throw Error(ErrorCode::invalid_argument, "schedule",
+                        ruling.schedule +
+                            " is banned; accepted: a schedule that is not, or to unban it first");
+        if (!pin && pinned_schedule(database, ruling.key) == ruling.schedule)
+            throw Error(ErrorCode::invalid_argument, "schedule",
+                        ruling.schedule + " is pinned; accepted: another schedule, or to unpin it first");
+        write(database, ruling);
+    });
+}
+
+bool SqliteLayer::repeal(const Digest& key, const std::string& schedule) {
+    bool found = false;
+    change([&](Database& database) {
+        database.statement("DELETE FROM rulings WHERE key = ?1 AND schedule = ?2")
+            .bind(std::as_bytes(std::span(key.bytes)))
+            .bind(schedule)
+            .run();
+        found = database.integer("SELECT changes()") > 0;
+    });
+    return found;
+}
+
+WinnerRecord SqliteLayer::roll_back(const Digest& key, const std::string& schedule) {
+    WinnerRecord winner;
+    change([&](Database& database) { winner = cache::roll_back(database, key, schedule, this_hour()); });
+    return winner;
 }
 
 PruneReport SqliteLayer::prune(const Limits& limits) {

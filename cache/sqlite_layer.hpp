@@ -39,9 +39,18 @@ class SqliteLayer final : public Layer {
 
     /// One transaction. Throws Error{io_error} where it could not be made durable; nothing of it is there
     /// then.
-    void publish(const WinnerRecord* winner, const BinaryRecord* binary,
+    /// False where a ruling kept the winner out.
+    bool publish(const WinnerRecord* winner, const BinaryRecord* binary,
                  const std::vector<MeasurementRecord>& measurements, const Limits& limits);
     PruneReport prune(const Limits& limits);
+
+    /// Rulings on `key` and on every key; of all keys where it is null.
+    std::vector<RulingRecord> rulings(const Digest* key);
+    std::vector<FormerWinner> former_winners(const Digest& key);
+    /// One transaction each, as Cache has them. Throw Error{invalid_argument or io_error}.
+    void rule(const RulingRecord& ruling);
+    bool repeal(const Digest& key, const std::string& schedule);
+    WinnerRecord roll_back(const Digest& key, const std::string& schedule);
 
     /// Takes over what wins against what is there, in one transaction. Throws Error{io_error}; nothing of it
     /// is there then.
@@ -59,6 +68,8 @@ class SqliteLayer final : public Layer {
 
     template <class Function>
     bool attempt(Function function);
+    template <class Function>
+    void change(Function function);
     template <class Record>
     std::optional<Record> accept(Table table, std::optional<Row<Record>> row, const Digest* wanted);
     void report_damage(Table table, std::int64_t id, const Digest& key, const std::string& reason);

@@ -12,8 +12,9 @@
 // minor change adds columns and raises user_version, and older code goes on reading what it knows.
 //
 // Tables (schema.cpp): `binaries` by binary key, `winners` by winner key, each winner naming its binary's
-// key; `measurements` by winner key and schedule; `quarantine`, what was found damaged; `totals`, a row count
-// that is only a hint. A code object is stored as a zstd frame. Every row but those of the last two carries
+// key; `measurements` by winner key and schedule; `rulings` and `former_winners`, since user_version 2
+// (rulings.cpp); `quarantine`, what was found damaged; `totals`, a row count that is only a hint. A code
+// object is stored as a zstd frame. Every row but those of the last two carries
 // the BLAKE2b-256 digest of its record's canonical bytes (records.cpp): the key and every column except
 // `used`, the code object uncompressed. SQLite's own integrity check does not see a flipped bit in a value;
 // this digest does, and it is checked each time a row is read. `used` is the hour of the last use, written at
@@ -66,6 +67,18 @@ std::string listed(const std::vector<std::string>& names) {
 void require_consistent(const std::string& key_text, bool consistent) {
     if (!consistent)
         throw Error(ErrorCode::invalid_argument, "key", "is not the digest of \"" + key_text + "\"");
+}
+
+/// Of all rulings, those that are on the winner's key count.
+bool may_win(const WinnerRecord& winner, const std::vector<RulingRecord>& rulings) {
+    for (const RulingRecord& ruling : rulings) {
+        const bool same = ruling.schedule == winner.schedule;
+        if (ruling.kind == RulingRecord::Kind::ban
+                ? same && (ruling.key == winner.key || ruling.key == every_key())
+                : !same && ruling.key == winner.key)
+            return false;
+    }
+    return true;
 }
 
 } // namespace
@@ -167,22 +180,34 @@ struct Cache::Impl {
         return result;
     }
 
-    void publish(const WinnerRecord* winner, const BinaryRecord* binary,
+    bool publish(const WinnerRecord* winner, const BinaryRecord* binary,
                  const std::vector<MeasurementRecord>& measurements) {
         if (!user) {
-            overflow("").publish(winner, binary, measurements, options.limits);
+            const bool wins = overflow("").publish(winner, binary, measurements, options.limits);
             ++published;
-            return;
+            return wins;
         }
         try {
-            user->publish(winner, binary, measurements, options.limits);
+            const bool wins = user->publish(winner, binary, measurements, options.limits);
             ++published;
+            return wins;
         } catch (const Error& error) {
             ++unpublished;
             overflow(std::string("for what could not be stored: ") + error.what())
                 .publish(winner, binary, measurements, options.limits);
             throw;
         }
+    }
+
+    /// Where rulings are.
+    SqliteLayer& ruled() { return user ? *user : overflow(""); }
+
+    /// Rulings are kept for good or not at all, unless the cache was asked to be in memory.
+    SqliteLayer& ruled_for_good() {
+        if (!user && !options.user_dir.empty() && options.user_dir != in_memory)
+            throw Error(ErrorCode::io_error, "cache",
+                        "the user layer " + options.user_dir + " cannot be written: " + memory_note);
+        return ruled();
     }
 
     /// The child of a fork leaves its parent's connections alone.
@@ -227,12 +252,13 @@ Cache::Impl& Cache::impl() const {
 
 std::optional<Found> Cache::find(const Digest& winner_key) {
     Impl& self = impl();
+    const std::vector<RulingRecord> rulings = self.ruled().rulings(&winner_key);
     const std::vector<Layer*> layers = self.layers();
     for (Layer* layer : layers) {
         std::optional<WinnerRecord> winner;
         if (self.has_winners(*layer))
             winner = layer->winner(winner_key);
-        if (!winner)
+        if (!winner || !may_win(*winner, rulings))
             continue;
         std::optional<BinaryRecord> binary = layer->binary(winner->binary);
         for (auto other = layers.begin(); !binary && other != layers.end(); ++other)
@@ -249,9 +275,11 @@ std::optional<Found> Cache::find(const Digest& winner_key) {
 
 std::optional<WinnerRecord> Cache::find_winner(const Digest& winner_key) {
     Impl& self = impl();
+    const std::vector<RulingRecord> rulings = self.ruled().rulings(&winner_key);
     for (Layer* layer : self.layers())
         if (self.has_winners(*layer))
-            if (std::optional<WinnerRecord> winner = layer->winner(winner_key))
+            if (std::optional<WinnerRecord> winner = layer->winner(winner_key);
+                winner && may_win(*winner, rulings))
                 return winner;
     return std::nullopt;
 }
@@ -273,14 +301,14 @@ std::vector<MeasurementRecord> Cache::measurements(const Digest& winner_key) {
     return result;
 }
 
-void Cache::publish(const WinnerRecord& winner, const BinaryRecord& binary,
+bool Cache::publish(const WinnerRecord& winner, const BinaryRecord& binary,
                     const std::vector<MeasurementRecord>& measurements) {
     require_consistent(winner.key_text, is_consistent(winner));
     require_consistent(binary.key_text, is_consistent(binary));
     if (winner.binary != binary.key)
         throw Error(ErrorCode::invalid_argument, "winner.binary",
                     "is not the binary that is published with it");
-    impl().publish(&winner, &binary, measurements);
+    return impl().publish(&winner, &binary, measurements);
 }
 
 void Cache::publish_binary(const BinaryRecord& binary) {
@@ -291,15 +319,43 @@ void Cache::publish_binary(const BinaryRecord& binary) {
 std::vector<WinnerRecord> Cache::winners() {
     std::vector<WinnerRecord> result;
     std::set<Digest> keys;
+    const std::vector<RulingRecord> rulings = this->rulings();
     for (Layer* layer : impl().layers())
         layer->visit({.winner =
                           [&](const WinnerRecord& winner) {
-                              if (keys.insert(winner.key).second)
+                              if (may_win(winner, rulings) && keys.insert(winner.key).second)
                                   result.push_back(winner);
                           },
                       .binary = {},
                       .measurement = {}});
     return result;
+}
+
+std::vector<RulingRecord> Cache::rulings(const Digest& winner_key) {
+    return impl().ruled().rulings(&winner_key);
+}
+
+std::vector<RulingRecord> Cache::rulings() {
+    return impl().ruled().rulings(nullptr);
+}
+
+void Cache::rule(const RulingRecord& ruling) {
+    require_consistent(ruling.key_text, is_consistent(ruling));
+    if (ruling.kind == RulingRecord::Kind::pin && ruling.key == every_key())
+        throw Error(ErrorCode::invalid_argument, "key", "key is every key; accepted for a pin: one key");
+    impl().ruled_for_good().rule(ruling);
+}
+
+bool Cache::repeal(const Digest& key, const std::string& schedule) {
+    return impl().ruled_for_good().repeal(key, schedule);
+}
+
+std::vector<FormerWinner> Cache::former_winners(const Digest& winner_key) {
+    return impl().ruled().former_winners(winner_key);
+}
+
+WinnerRecord Cache::roll_back(const Digest& winner_key, const std::string& schedule) {
+    return impl().ruled_for_good().roll_back(winner_key, schedule);
 }
 
 std::vector<Statistics> Cache::statistics() {

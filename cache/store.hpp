@@ -44,10 +44,34 @@ struct MeasurementRecord {
     std::uint64_t unix_time = 0;
 };
 
+/// What a person has decided: that a schedule is the key's winner whatever is measured (pin), or that it
+/// neither wins nor runs (ban). Rulings are of the user layer; exports and imports leave them alone.
+struct RulingRecord {
+    enum class Kind : std::uint8_t { pin, ban };
+    static constexpr const char* every_key_text = "*"; ///< key_text of a ban for every key
+
+    Digest key; ///< winner key, or that of `every_key_text`
+    std::string key_text;
+    std::string schedule; ///< canonical text
+    Kind kind = Kind::ban;
+    std::string reason; ///< in the person's words
+    std::uint64_t unix_time = 0;
+};
+const char* to_string(RulingRecord::Kind kind) noexcept; ///< "pin", "ban"
+Digest every_key();
+
+/// A winner that was replaced.
+struct FormerWinner {
+    WinnerRecord winner;
+    std::uint64_t replaced = 0; ///< when, in seconds since 1970
+    bool rolled_back = false;   ///< by a roll back, which does not go back to it by itself
+};
+
 struct Statistics {
     std::string layer, path;
     bool writable = false;
     std::uint64_t binaries = 0, winners = 0, measurements = 0, quarantined = 0, bytes = 0;
+    std::uint64_t pins = 0, bans = 0, former_winners = 0;
     std::string note;       ///< why a layer is ignored or in memory
     std::uint64_t hits = 0; ///< winners this process found here
 };
@@ -108,7 +132,8 @@ class Cache {
     Cache(const Cache&) = delete;
     Cache& operator=(const Cache&) = delete;
 
-    /// Winner and its binary, both digests checked. Damage in a layer is counted, quarantined where writable,
+    /// Winner and its binary, both digests checked. A banned winner is passed over, and where the key is
+    /// pinned one of another schedule too. Damage in a layer is counted, quarantined where writable,
     /// and answered as a miss (the next layer is asked). Never throws for what is in or under a layer.
     std::optional<Found> find(const Digest& winner_key);
     /// The winner alone: where its binary is lost or stale, the schedule is still a hint.
@@ -119,11 +144,28 @@ class Cache {
     /// One transaction. Finished = returned: it survives a kill and a power cut. Where the user layer cannot
     /// be written the entry is kept in memory for this process, and Error{io_error} says why; a cache that is
     /// in memory from the start does not throw. Error{invalid_argument}: a key is not the digest of its text.
-    void publish(const WinnerRecord& winner, const BinaryRecord& binary,
+    /// False where a ruling kept the winner out; binary and measurements are stored all the same. A winner of
+    /// another schedule or binary that was there is kept among the former ones.
+    bool publish(const WinnerRecord& winner, const BinaryRecord& binary,
                  const std::vector<MeasurementRecord>& measurements = {});
     void publish_binary(const BinaryRecord& binary);
 
     std::vector<WinnerRecord> winners(); ///< the effective one per key, for `zyfa cache list`
+
+    /// Rulings on a key, those on every key among them; or all.
+    std::vector<RulingRecord> rulings(const Digest& winner_key);
+    std::vector<RulingRecord> rulings();
+    /// Stores a ruling; finished = returned, as with publish(). A pin replaces the key's other pin. Throws
+    /// Error{invalid_argument} where the schedule is ruled upon the other way already, or a pin is meant for
+    /// every key; Error{io_error} where the user layer cannot be written.
+    void rule(const RulingRecord& ruling);
+    /// Takes a ruling back; false where there is none. Throws Error{io_error}.
+    bool repeal(const Digest& key, const std::string& schedule);
+    /// The key's former winners of the user layer, the last one first.
+    std::vector<FormerWinner> former_winners(const Digest& winner_key);
+    /// The last former winner that was not rolled back from, or the last with this schedule, is the winner
+    /// again. Returns it. Throws Error{invalid_argument} where there is none that may win, Error{io_error}.
+    WinnerRecord roll_back(const Digest& winner_key, const std::string& schedule = {});
     std::vector<Statistics> statistics();
     Counters counters() const;
     std::uint64_t damaged() const noexcept; ///< rows found damaged since the cache was opened

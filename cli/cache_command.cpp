@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// zyfa cache list|show|stat|verify|prune: what is stored, in which layer, and with what evidence.
+// zyfa cache list|show|stat|verify|prune (and what is in other files): what is stored, in which layer, and
+// with what evidence.
 #include <algorithm>
 #include <cstdint>
 #include <ctime>
@@ -20,6 +21,7 @@
 #include "cli/console.hpp"
 #include "cli/freshness_table.hpp"
 #include "cli/pack_commands.hpp"
+#include "cli/ruling_commands.hpp"
 #include "core/keys.hpp"
 #include "core/measurement.hpp"
 
@@ -77,6 +79,7 @@ ExitCode list(const CommonOptions& common) {
             const call::Freshener::Answer answer = freshness.ask(winner);
             json["winners"].back()["freshness"] = call::to_string(answer.freshness);
             json["winners"].back()["why"] = answer.reason;
+            json["winners"].back()["rulings"] = ruling_summary(cache, winner.key);
         }
         fmt::print("{}\n", json.dump(2));
         return ExitCode::ok;
@@ -88,8 +91,10 @@ ExitCode list(const CommonOptions& common) {
     Table table(
         {{"digest"}, {"stored"}, {"state"}, {"data"}, {"policy"}, {"problem and device"}, {"schedule"}});
     for (const cache::WinnerRecord& winner : winners) {
+        const std::string ruled = ruling_summary(cache, winner.key);
+        const std::string state = call::to_string(freshness.ask(winner).freshness);
         table.add({short_digest(winner.key), when(winner.unix_time),
-                   call::to_string(freshness.ask(winner).freshness), winner.data_profile, winner.policy,
+                   ruled.empty() ? state : state + ", " + ruled, winner.data_profile, winner.policy,
                    in_words(winner.key_text), winner.schedule});
     }
     table.print();
@@ -135,6 +140,7 @@ ExitCode show(const CommonOptions& common, const std::string& prefix) {
             json["code_object_bytes"] = found->binary.code_object.size();
         }
         json["intact"] = found.has_value();
+        add_rulings(json, cache, winner.key);
         json["measurements"] = nlohmann::ordered_json::array();
         for (const cache::MeasurementRecord& record : measurements) {
             json["measurements"].push_back(
@@ -177,6 +183,7 @@ ExitCode show(const CommonOptions& common, const std::string& prefix) {
                              evidence.winner.relative_rms, evidence.winner.gate_rows,
                              evidence.winner.emulation_relative_rms, evidence.winner.lse_max_abs));
     }
+    add_rulings(facts, cache, winner.key);
     facts.add("measured", fmt::format("{} stored with it (--json shows them)",
                                       counted(measurements.size(), "candidate")));
     facts.print();
@@ -209,6 +216,9 @@ ExitCode stat(const CommonOptions& common) {
                                       {"winners", layer.winners},
                                       {"measurements", layer.measurements},
                                       {"quarantined", layer.quarantined},
+                                      {"pins", layer.pins},
+                                      {"bans", layer.bans},
+                                      {"former_winners", layer.former_winners},
                                       {"bytes", layer.bytes},
                                       {"note", layer.note}});
         }
@@ -329,6 +339,7 @@ void add_cache(CLI::App& app, Invocation& invocation) {
     prune_command->callback([&invocation, limits] {
         invocation.action = [&invocation, limits] { return prune(invocation.common, *limits); };
     });
+    add_ruling_commands(*command, invocation);
     add_pack_commands(*command, invocation);
     command->footer("The layers are ZYFA_CACHE_DIR (read-write) and ZYFA_CACHE_LAYERS (read-only).");
 }

@@ -105,6 +105,7 @@ class Tuning {
         lock_device();
         open_journal();
         points_ = search_points(form_, problem_, options_.candidates, options_.hint);
+        leave_banned_out();
         ask_guide();
         outcome_.measurements.reserve(points_.size());
         measured_.assign(points_.size(), none);
@@ -133,6 +134,23 @@ class Tuning {
             throw Error(ErrorCode::device_error, "lock",
                         "another process tunes on device " + std::to_string(device_) + " (" +
                             device_lock_path(info_.pci) + ")");
+    }
+
+    /// Where the default schedule is banned, the point nearest to it takes its part.
+    void leave_banned_out() {
+        if (options_.banned.empty())
+            return;
+        for (SearchPoint& point : points_)
+            if (const auto& banned = options_.banned;
+                std::find(banned.begin(), banned.end(), point.schedule.canonical()) != banned.end())
+                point.rejection = "banned by hand";
+        const auto first = std::find_if(points_.begin(), points_.end(),
+                                        [](const SearchPoint& point) { return !point.rejection; });
+        if (first == points_.end())
+            throw Error(ErrorCode::unsupported, "problem",
+                        "every schedule of " + std::string(form_.name()) + " is banned for " +
+                            to_string(problem_));
+        std::rotate(points_.begin(), first, first + 1);
     }
 
     void open_journal() {

@@ -45,6 +45,7 @@ struct Options {
     RaceLimits race;
     double tie = 0.01; ///< relative difference below which the default schedule stays
     std::optional<std::vector<Schedule>> candidates; ///< instead of the whole space; the default is added
+    std::vector<std::string> banned;                 ///< canonical schedules that do not take part
     std::optional<Schedule> hint;                    ///< a former winner: tried right after the default
     std::function<void(const std::string&, std::size_t, std::size_t)> progress; ///< (what, done, of)
     std::function<bool()>

@@ -75,14 +75,16 @@ struct Explanation {
     std::string kernel;   ///< kernel name
     std::string schedule; ///< canonical text, "bf16_fwd_d128{tau=0.5,...}"
     CacheResult cache = CacheResult::off;
-    std::string layer;         ///< name of the cache layer that answered, if any
-    std::string key;           ///< winner key, readable
-    std::string reason;        ///< one sentence
-    std::string evidence_json; ///< of the winner, or empty
-    std::string binary_digest; ///< hex
-    std::string toolchain;     ///< which toolchain made the binary
-    bool resident = false;     ///< already in the in-process table
-    StageTimes stages;         ///< of the preparation, if this process made it
+    std::string layer;               ///< name of the cache layer that answered, if any
+    std::string key;                 ///< winner key, readable
+    std::string reason;              ///< one sentence
+    std::string evidence_json;       ///< of the winner, or empty
+    std::string binary_digest;       ///< hex
+    std::string toolchain;           ///< which toolchain made the binary
+    bool resident = false;           ///< already in the in-process table
+    bool pinned = false;             ///< a person has pinned the schedule (zyfa/winners.hpp)
+    std::vector<std::string> banned; ///< schedules that are banned for the key
+    StageTimes stages;               ///< of the preparation, if this process made it
 };
 
 struct DeviceSummary {

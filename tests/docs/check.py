@@ -11,6 +11,7 @@
 Usage: tests/docs/check.py BUILD_FOLDER
 """
 
+import json
 import os
 import re
 import shlex
@@ -55,6 +56,15 @@ def without_comment(line):
     return re.sub(r"(^|\s)#.*$", "", line).strip()
 
 
+def last_winner(folder, environment):
+    """The digest of the winner that was stored last."""
+    done = subprocess.run(
+        [BUILD / "bin" / "zyfa", "cache", "list", "--json"], cwd=folder, env=environment, capture_output=True, text=True
+    )
+    winners = json.loads(done.stdout)["winners"]
+    return winners[-1]["digest"] if winners else "WINNER_KEY"
+
+
 def run_commands(page):
     commands = []
     for language, start, lines in blocks(page):
@@ -77,6 +87,8 @@ def run_commands(page):
         public_key = ""
         for number, command in commands:
             command = command.replace("PUBLIC_KEY", public_key)
+            if "WINNER_KEY" in command:
+                command = command.replace("WINNER_KEY", last_winner(folder, environment))
             done = subprocess.run(
                 ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
             )
