@@ -2,6 +2,7 @@
 #include "cli/schedule_flags.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include <CLI/CLI.hpp>
@@ -27,9 +28,11 @@ std::string choices(const templates::ParameterSpec& spec) {
     return text;
 }
 
-/// A shape that every template of the build can be asked about its space with.
-Problem sample_problem() {
-    return Problem::contiguous(DType::bf16, 1, 2, 1, 256, 256, 128, 128, Mask::causal);
+/// Shapes whose templates' parameters have flags: one per element type. Exact P has every parameter of FP8.
+std::array<Problem, 2> sample_problems() {
+    Problem fp8 = Problem::contiguous(DType::e4m3, 1, 2, 1, 256, 256, 128, 128, Mask::causal);
+    fp8.probability = Probability::exact;
+    return {Problem::contiguous(DType::bf16, 1, 2, 1, 256, 256, 128, 128, Mask::causal), fp8};
 }
 
 /// Text read as the type that the parameter has in the template's default schedule.
@@ -77,21 +80,17 @@ void add_schedule_flags(CLI::App& command, ScheduleFlags& flags) {
                     "A schedule as text, \"name{a=1,b=true}\"; what it leaves out is the default")
         ->type_name("TEXT")
         ->group("Schedule");
-    const Problem sample = sample_problem();
-    for (const templates::Template* t : templates::all_templates()) {
-        if (!t->serves(sample)) {
-            continue;
-        }
-        for (const templates::ParameterSpec& spec : t->space(sample)) {
-            const auto [entry, fresh] = flags.parameters.try_emplace(spec.name);
-            if (fresh) {
-                command
-                    .add_option(
-                        flag_of(spec.name), entry->second,
-                        fmt::format("{} ({}; the first is the default)", spec.description, choices(spec)))
-                    ->type_name("VALUE")
-                    ->group("Schedule");
+    for (const Problem& sample : sample_problems()) {
+        for (const templates::ParameterSpec& spec : templates::template_for(sample).space(sample)) {
+            const std::string flag = flag_of(spec.name);
+            if (flags.parameters.contains(spec.name) || command.get_option_no_throw(flag) != nullptr) {
+                continue; // --probability says what is to be computed
             }
+            command
+                .add_option(flag, flags.parameters[spec.name],
+                            fmt::format("{} ({}; the first is the default)", spec.description, choices(spec)))
+                ->type_name("VALUE")
+                ->group(sample.dtype == DType::bf16 ? "Schedule" : "Schedule, FP8");
         }
     }
 }

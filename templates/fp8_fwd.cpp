@@ -29,9 +29,19 @@ double largest_tau(bool lean, double sigma, double beta) {
            fast_error;
 }
 
+constexpr std::array<std::pair<const char*, attention::MatrixWork>, 3> matrix_works{
+    {{"none", attention::MatrixWork::none},
+     {"maximum", attention::MatrixWork::maximum},
+     {"fold", attention::MatrixWork::fold}}};
+
 attention::Fp8Probability probability_of(const Schedule& schedule) {
-    return {schedule.text("probability") == "lean", static_cast<float>(schedule.number("sigma")),
-            static_cast<float>(schedule.number("beta"))};
+    attention::Fp8Probability p{schedule.text("probability") == "lean",
+                                static_cast<float>(schedule.number("sigma")),
+                                static_cast<float>(schedule.number("beta"))};
+    for (const auto& [text, value] : matrix_works)
+        if (schedule.text("matrix_work") == text)
+            p.matrix_work = value;
+    return p;
 }
 
 class Fp8Forward final : public ForwardTemplate {
@@ -63,7 +73,20 @@ class Fp8Forward final : public ForwardTemplate {
                            {default_beta},
                            true,
                            ParameterSpec::Range{0, 1}};
-        return {form, sigma, beta};
+        ParameterSpec work{
+            "matrix_work",
+            "what of the softmax the matrix phase takes over: nothing, the maximum of the first "
+            "96 keys, or (fold, exact P) the scale's power of two and minus the maximum in use",
+            {},
+            !lean};
+        // Registers for fold are left at head dimension 128 only, where it is the best on the timing model.
+        const bool folds = !lean && geometry_.dim_qk == 128;
+        for (const auto& [text, value] : matrix_works)
+            if (folds || value != attention::MatrixWork::fold)
+                work.grid.emplace_back(std::string(text));
+        if (folds)
+            std::swap(work.grid.front(), work.grid.back());
+        return {form, sigma, beta, work};
     }
     ParameterSpec::Range tau_range(const Problem& p) const override {
         const bool lean =
@@ -78,6 +101,9 @@ class Fp8Forward final : public ForwardTemplate {
                      beta = schedule.number("beta");
         if (!(sigma >= 0 && sigma <= 8))
             return "sigma is " + to_string(schedule.parameters.at("sigma")) + "; accepted: 0 to 8";
+        if (p.matrix_work == attention::MatrixWork::fold && sigma != std::floor(sigma))
+            return "sigma is " + to_string(schedule.parameters.at("sigma")) +
+                   "; accepted with matrix_work fold: an integer from 0 to 8";
         if (!(beta >= 0 && beta <= 1))
             return "beta is " + to_string(schedule.parameters.at("beta")) + "; accepted: 0 to 1";
         const double largest = largest_tau(p.lean, sigma, beta);

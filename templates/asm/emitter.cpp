@@ -196,6 +196,13 @@ void Emitter::v_cvt_pk_fp8_f32(VReg d, Source a, Source b, bool high, Note n) {
     i.reads.add(d.units()); // the other half
 }
 
+void Emitter::v_cvt_scalef32_pk_fp8_f32(VReg d, Source a, Source b, Source scale, bool high, Note n) {
+    vop3("v_cvt_scalef32_pk_fp8_f32", 8, d, {a, b, scale}, n, high ? " op_sel:[0,0,0,1]" : "");
+    Instruction& i = out_->items.back().instruction;
+    i.partial_write = high;
+    i.reads.add(d.units()); // the other half
+}
+
 void Emitter::ds_read(std::string_view op, unsigned dwords, VReg d, VReg address, unsigned offset, Note n) {
     check_width(d, dwords, op);
     if (offset > 65535)

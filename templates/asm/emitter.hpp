@@ -87,6 +87,8 @@ class Emitter {
     }
     /// The low or high half of d = e4m3 codes of a and b; the other half stays.
     void v_cvt_pk_fp8_f32(VReg d, Source a, Source b, bool high, Note n = {});
+    /// The same of a and b divided by the power of two in the exponent field of `scale`.
+    void v_cvt_scalef32_pk_fp8_f32(VReg d, Source a, Source b, Source scale, bool high, Note n = {});
     // ---- vector, integer and bits
     void v_mov_b32(VReg d, Source a, Note n = {}) { vop1("v_mov_b32", 4, d, a, n); }
     void v_add_u32(VReg d, Source a, VReg b, Note n = {}) { vop2("v_add_u32", 4, d, a, b, n); }

@@ -22,16 +22,22 @@ struct Fp8Kernel {
     WaveRegisters wave;
     isa::SReg row_buffer; ///< buffer descriptor of the wave's rows of Q, O or LSE
     isa::SReg first_key;  ///< of the masked block in the softmax phase
-    isa::SReg code_scale; ///< lean P: 8 * score scale, from scores to e4m3 codes; exact P: the score scale
-    isa::SReg large;      ///< state_large where a row's maximum is too large for the fast path, else 0
+    /// Lean P: 8 * score scale, from scores to e4m3 codes; exact P: the score scale, and with
+    /// MatrixWork::fold what is left of it, in [1, 2).
+    isa::SReg code_scale;
+    isa::SReg large; ///< state_large where a row's maximum is too large for the fast path, else 0; with
+                     ///< MatrixWork::fold state_raw where the next block's scores are raw
     Fp8Registers v;
+    bool folds() const { return probability.matrix_work == MatrixWork::fold; }
 };
 
 /// Base-2 units up to which a score's bias keeps its fraction: FP32 is then 2^-8 apart at 2^16, an error of a
 /// probability of at most 0.2%. Beyond, the maximum is subtracted from the scores first, which is exact where
 /// it matters (Sterbenz).
 inline constexpr float largest_fast_score = 65536;
-inline constexpr int state_large = 8; ///< beside the state_* bits of wave.hpp
+/// Beside the state_* bits of wave.hpp: a row's maximum is too large for the fast path; with MatrixWork::fold
+/// that the block's scores are raw, for this reason or another.
+inline constexpr int state_large = 8, state_raw = state_large;
 
 /// Once per wave: lane constants, addresses, the cursor.
 void emit_setup(isa::Emitter& e, const Fp8Kernel& k);
@@ -67,8 +73,11 @@ void emit_pv_special(isa::Emitter& e, const Fp8Kernel& k);
 
 /// Sets mode_special where V of the block holds NaN.
 void emit_find_special(isa::Emitter& e, const Fp8Kernel& k);
-/// Maxima of the halves and of the row; VCC says which rows grew by more than tau, or hold a NaN.
+/// Maxima of the halves and of the row, of what the matrix phase has left of them; VCC says which rows grew
+/// by more than tau, or hold a NaN.
 void emit_maximum(isa::Emitter& e, const Fp8Kernel& k);
+/// Of the lane's running maxima (maximum_chain): those of the halves and of the row.
+void emit_block_maximum(isa::Emitter& e, const Fp8Kernel& k);
 /// Takes the new maximum where VCC says so and multiplies the first column tile; the others are left to the
 /// matrix phase (mode_rescale), where they fit between the MFMAs. Ends at .Lprobabilities, .Llarge, or, where
 /// NaN was found and replaced, at softmax_entry.
@@ -76,6 +85,24 @@ void emit_rescale(isa::Emitter& e, const Fp8Kernel& k);
 /// Block scales, probabilities, packing to e4m3. `shifted`: the maximum is already taken from the scores.
 void emit_probabilities(isa::Emitter& e, const Fp8Kernel& k, bool shifted);
 void emit_cursor_work(isa::Emitter& e, const Fp8Kernel& k); ///< behind the softmax phase's branches
+
+/// Running maxima (maximum_chain) of the half that the tile of 32 keys belongs to, with its scores.
+void emit_tile_maximum(isa::Emitter& e, const Fp8Kernel& k, unsigned tile);
+/// Tiles whose maxima the matrix phase takes with MatrixWork::maximum; the last one is finished too late.
+inline constexpr unsigned matrix_work_tiles = 3;
+
+// MatrixWork::fold (fp8_fold.cpp)
+
+/// scratch: a
+void emit_fold_constants(isa::Emitter& e, const Fp8Kernel& k, isa::VReg a);
+void emit_raw_next(isa::Emitter& e, const Fp8Kernel& k); ///< the next block's scores are to be raw
+void emit_load_q(isa::Emitter& e, const Fp8Kernel& k);   ///< the flow's: the next block begins a tile
+/// emit_rescale's part: rows that VCC says take their new maximum.
+void emit_grow(isa::Emitter& e, const Fp8Kernel& k);
+void emit_raw_block(isa::Emitter& e, const Fp8Kernel& k); ///< .Lraw, up to .Lrescale_accumulator
+/// Block scales and what conversions divide by, from the halves' maxima; and what is left of the scale.
+void emit_conversion_scales(isa::Emitter& e, const Fp8Kernel& k);
+void emit_folded_probabilities(isa::Emitter& e, const Fp8Kernel& k);
 
 // Phases of the flow (forward_flow.hpp)
 

@@ -15,9 +15,12 @@ void emit_begin_tile(Emitter& e, const Fp8Kernel& k) {
     e.s_mov_b32(w.tile[0], 1);
     e.s_mov_b32(k.wave.fresh, mode_fresh);
     e.s_or_b32(k.wave.mode, k.wave.mode, mode_fresh);
-    e.s_mov_b32(k.large, 0);
+    e.s_mov_b32(k.large, k.folds() ? state_raw : 0);
     // Below every product of e4m3 rows: 192 * 448^2 < 2^26. Finite, so that nothing it meets becomes NaN.
-    e.v_mov_b32(k.v.maximum, Float{-67108864.0f}, "maximum below any score");
+    if (k.folds())
+        e.v_mov_b32(k.v.maximum, 0, "rows without a key are known by their sum");
+    else
+        e.v_mov_b32(k.v.maximum, Float{-67108864.0f}, "maximum below any score");
     e.v_mov_b32(k.v.sum, 0);
 }
 
@@ -32,7 +35,7 @@ void emit_output_scale(Emitter& e, const Fp8Kernel& k, VReg inverse, SReg scratc
 
 void emit_add_maximum(Emitter& e, const Fp8Kernel& k, VReg lse) {
     const VReg scaled = k.v.t[5];
-    e.v_mul_f32(scaled, k.work.score_scale, k.v.maximum, "in base-2 units");
+    e.v_mul_f32(scaled, k.folds() ? k.code_scale : k.work.score_scale, k.v.maximum, "in base-2 units");
     e.v_add_f32(lse, lse, scaled, "log2 of the row sum; -inf for a row without keys");
     e.v_add_f32(lse, Float{-k.probability.sigma}, lse);
 }

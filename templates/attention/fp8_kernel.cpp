@@ -54,12 +54,39 @@ class Reads {
     }
 
     std::vector<schedule::Companion> companions() const { return companions_; }
+    /// What has to wait for QK's last MFMA, which has its place in the flow.
+    Stream behind() const { return behind_; }
 
   private:
-    void add(unsigned slot, Stream stream) { companions_.push_back({std::move(stream), slot, slot}); }
+    void add(unsigned slot, Stream stream) {
+        if (slot + 1 < row_sum_products + k_.geometry.pv_products() + k_.geometry.qk_products())
+            companions_.push_back({std::move(stream), slot, slot});
+        else
+            behind_.append(stream);
+    }
     const Fp8Kernel& k_;
     std::vector<schedule::Companion> companions_;
+    Stream behind_;
 };
+
+/// Slot behind which the work on a tile's scores begins: two MFMAs after its last one.
+unsigned matrix_work_slot(const Fp8Geometry& g, unsigned tile) {
+    return row_sum_products + g.pv_products() + (tile + 1) * g.qk_steps() + 1;
+}
+
+/// The work on the last tile of scores that the matrix phase takes: what goes before QK's last MFMA, which
+/// has its place in the flow, and what behind it.
+std::pair<Stream, Stream> split_work(const Fp8Kernel& k) {
+    const Fp8Geometry& g = k.geometry;
+    Stream all = stream_of([&](Emitter& e) { emit_tile_maximum(e, k, matrix_work_tiles - 1); });
+    const unsigned last = row_sum_products + g.pv_products() + g.qk_products() - 1,
+                   first = matrix_work_slot(g, matrix_work_tiles - 1);
+    const std::size_t before = all.items.size() * (last - first) / (last - first + 1);
+    Stream behind;
+    behind.items.assign(all.items.begin() + static_cast<std::ptrdiff_t>(before), all.items.end());
+    all.items.resize(before);
+    return {all, behind};
+}
 
 } // namespace
 
@@ -85,26 +112,54 @@ Stream matrix_phase(const Fp8Kernel& k, Phase phase) {
         companions.push_back(std::move(c));
     // The fetch before QK, so that Q of a new tile is older than it in vmcnt; beside a rescale, behind its
     // multiplications.
-    companions.push_back(
-        companion(emit_fetch_block, phase == Phase::rescale ? first_pv + 4 : first_pv, first_qk - 2));
+    const unsigned fetch = phase == Phase::rescale ? first_pv + 4 : first_pv;
     companions.push_back(companion(emit_add_row_sums, first_qk - 1, first_qk - 1));
-    companions.push_back(companion(emit_next_block_work<Fp8Kernel>, first_qk, all - 3));
-    companions.push_back(companion(emit_next_addresses<Fp8Kernel>, all - 2, all - 2));
+    if (k.probability.matrix_work != MatrixWork::maximum) {
+        companions.push_back(companion(emit_fetch_block, fetch, first_qk - 2));
+        companions.push_back(companion(emit_next_block_work<Fp8Kernel>, first_qk, all - 3));
+    } else { // the maxima need the issue slots of QK's last MFMAs
+        companions.push_back(companion(emit_fetch_block, fetch, first_qk - 3));
+        companions.push_back(companion(emit_next_block_work<Fp8Kernel>, first_qk - 2, first_qk + 2));
+        for (unsigned tile = 0; tile + 1 < matrix_work_tiles; ++tile) {
+            const unsigned first = matrix_work_slot(g, tile);
+            companions.push_back(
+                companion([tile](Emitter& e, const Fp8Kernel& kernel) { emit_tile_maximum(e, kernel, tile); },
+                          first, first + g.qk_steps() - 1));
+        }
+        if (const unsigned first = matrix_work_slot(g, matrix_work_tiles - 1); first <= all - 2)
+            companions.push_back({split_work(k).first, first, all - 2});
+    }
+    if (!k.folds()) // else behind the last reads
+        companions.push_back(companion(emit_next_addresses<Fp8Kernel>, all - 2, all - 2));
     return schedule::interleave(leading, companions);
 }
 
 void emit_last_qk(Emitter& e, const Fp8Kernel& k) {
     const Stream qk = stream_of([&](Emitter& q) { emit_qk(q, k); });
     e.stream().items.push_back(qk.items.back());
+    if (k.probability.matrix_work == MatrixWork::maximum)
+        e.stream().append(split_work(k).second);
+    e.stream().append(Reads(k, PvOrder8::keys_outer).behind());
+    if (k.folds())
+        emit_next_addresses(e, k);
 }
 
 Stream softmax_phase(const Fp8Kernel& k) {
-    const Stream vector = stream_of([&](Emitter& e) { emit_probabilities(e, k, false); });
+    const Stream vector = stream_of([&](Emitter& e) {
+        if (k.folds())
+            emit_folded_probabilities(e, k);
+        else
+            emit_probabilities(e, k, false);
+    });
     const Stream scalar = stream_of([&](Emitter& e) { emit_cursor_work(e, k); });
+    if (k.probability.lean)
+        return schedule::interleave(vector, {{scalar, 20, 80}});
     // A v_exp_f32 holds the vector pipe for 8 cycles, the wave may issue again after 4 (paper Section III-A).
-    if (!k.probability.lean)
-        return schedule::interleave(vector, {{scalar, 0, 30, Kind::trans}});
-    return schedule::interleave(vector, {{scalar, 20, 80}});
+    Stream out;
+    if (k.folds())
+        out = stream_of([&](Emitter& e) { emit_conversion_scales(e, k); });
+    out.append(schedule::interleave(vector, {{scalar, 0, 30, Kind::trans}}));
+    return out;
 }
 
 void emit_rare_pv(Emitter& e, const Fp8Kernel& k) {
@@ -123,6 +178,9 @@ void emit_rare_qk(Emitter& e, const Fp8Kernel& k) {
         companions.push_back(
             {stream_of([&](Emitter& r) { emit_read_k(r, k, j); }), j - g.fragments(), j - g.fragments()});
     e.stream().append(schedule::interleave(stream_of([&](Emitter& q) { emit_qk(q, k); }), companions));
+    if (k.probability.matrix_work == MatrixWork::maximum)
+        for (unsigned tile = 0; tile < matrix_work_tiles; ++tile)
+            emit_tile_maximum(e, k, tile);
     for (unsigned i = 0; i < g.pv_products(); ++i)
         emit_read_v(e, k, i);
 }
@@ -134,6 +192,8 @@ KernelFile make_fp8_kernel(const std::string& name, const Fp8Geometry& geometry,
     VAllocator vectors(256);
     Fp8Kernel k;
     k.geometry = geometry;
+    if (probability.matrix_work == MatrixWork::fold)
+        k.geometry.spare_fragments = 0; // their registers hold `start`
     k.options = options;
     k.probability = probability;
     k.work = allocate_work(scalars);
@@ -144,8 +204,10 @@ KernelFile make_fp8_kernel(const std::string& name, const Fp8Geometry& geometry,
     k.code_scale = k.work.score_scale;
     if (probability.lean)
         k.code_scale = scalars.allocate("sCodeScale", 1, 1, "8 * softmax scale * log2(e)");
+    else if (k.folds())
+        k.code_scale = scalars.allocate("sCodeScale", 1, 1, "softmax scale * log2(e), less its power of two");
     k.wave.fresh = scalars.alias("sFresh", k.work.workgroup, "16: the accumulator is to be taken as zero");
-    k.v = allocate_fp8(vectors, geometry);
+    k.v = allocate_fp8(vectors, k.geometry, k.folds());
 
     KernelFile file;
     file.name = name;

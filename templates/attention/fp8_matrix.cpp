@@ -71,8 +71,13 @@ PvStep pv_step(PvOrder8 order, unsigned n, unsigned column_tiles) {
 struct QkStep {
     unsigned tile, step;
 };
-/// MFMA number n of QK: tiles in pairs, so that consecutive MFMAs have different accumulators.
-QkStep qk_step(const Fp8Geometry& g, unsigned n) {
+/// MFMA number n of QK: tiles in pairs, so that consecutive MFMAs have different accumulators; or one after
+/// the other (an accumulator is forwarded to the next MFMA of the same kind), so that the first are finished
+/// early.
+QkStep qk_step(const Fp8Kernel& k, unsigned n) {
+    const Fp8Geometry& g = k.geometry;
+    if (k.probability.matrix_work == MatrixWork::maximum)
+        return {n / g.qk_steps(), n % g.qk_steps()};
     const unsigned of_pair = n % (2 * g.qk_steps());
     return {n / (2 * g.qk_steps()) * 2 + of_pair % 2, of_pair / 2};
 }
@@ -93,17 +98,21 @@ void emit_pv(Emitter& e, const Fp8Kernel& k, PvOrder8 order, bool fresh) {
 
 void emit_qk(Emitter& e, const Fp8Kernel& k) {
     for (unsigned n = 0; n < k.geometry.qk_products(); ++n) {
-        const auto [tile, step] = qk_step(k.geometry, n);
+        const auto [tile, step] = qk_step(k, n);
         const VReg d = k.v.scores(tile);
-        e.mfma(mfma_32x32x64_fp8, d, k.v.fragment(k.geometry.k_fragment_slot(n)), k.v.q.sub(8 * step, 8),
-               step == 0 ? Source(0) : Source(d),
-               "S^T keys " + std::to_string(32 * tile) + ".. += K Q^T, d " + std::to_string(64 * step) +
-                   "..");
+        const VReg key = k.v.fragment(k.geometry.k_fragment_slot(n)), query = k.v.q.sub(8 * step, 8);
+        const std::string note =
+            "S^T keys " + std::to_string(32 * tile) + ".. += K Q^T, d " + std::to_string(64 * step) + "..";
+        if (k.folds())
+            e.mfma_scale(mfma_scale_32x32x64_fp8, d, key, query, step == 0 ? Source(k.v.start) : Source(d),
+                         k.v.scales, 2, k.v.scales, 3, note);
+        else
+            e.mfma(mfma_32x32x64_fp8, d, key, query, step == 0 ? Source(0) : Source(d), note);
     }
 }
 
 void emit_read_k(Emitter& e, const Fp8Kernel& k, unsigned j) {
-    const auto [tile, step] = qk_step(k.geometry, j);
+    const auto [tile, step] = qk_step(k, j);
     const VReg fragment = k.v.fragment(k.geometry.k_fragment_slot(j));
     for (unsigned half = 0; half < 2; ++half)
         e.ds_read_b128(fragment.sub(4 * half, 4), k.v.k_read,

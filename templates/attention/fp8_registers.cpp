@@ -3,7 +3,7 @@
 
 namespace zyfa::templates::attention {
 
-Fp8Registers allocate_fp8(isa::VAllocator& v, const Fp8Geometry& g) {
+Fp8Registers allocate_fp8(isa::VAllocator& v, const Fp8Geometry& g, bool folds) {
     Fp8Registers r;
     r.lane_row =
         v.allocate("vLaneRow", 1, 1, "lane % 32: the query row of the lane (as launched: work-item id)");
@@ -14,6 +14,8 @@ Fp8Registers allocate_fp8(isa::VAllocator& v, const Fp8Geometry& g) {
     r.o = v.allocate("vO", 16 * g.column_tiles(), 2, "O^T accumulator, 16 registers per 32 columns");
     r.fragments =
         v.allocate("vF", 8 * g.fragments(), 2, "K and V operand fragments from LDS, 8 registers each");
+    if (folds)
+        r.start = v.allocate("vStart", 16, 2, "where QK starts from: minus the row maximum applied, or 0");
     r.selector = v.allocate("vSelector", 4, 2, "FP4 0 and 1: which lanes' probabilities a row sum takes");
     r.maximum = v.allocate("vMax", 1, 1, "row maximum applied, as QK gives it");
     r.sum = v.allocate("vSum", 1, 1, "row sum of the rounded probabilities, times 2^sigma");

@@ -7,6 +7,8 @@
 // Block scales and row sums belong to 64 keys, a "half" of the block (paper Section IV-B).
 #pragma once
 
+#include <array>
+
 #include "templates/asm/allocator.hpp"
 #include "templates/attention/kv_layout.hpp"
 
@@ -55,9 +57,10 @@ struct Fp8Registers {
     isa::VReg s;                  ///< scores, 4 tiles x 16; then probabilities, packed in place
     isa::VReg o;                  ///< accumulator, 4 tiles x 16
     isa::VReg fragments;          ///< operands from LDS: 8 each
+    isa::VReg start;              ///< MatrixWork::fold: 16 times where QK starts from
     isa::VReg maximum;            ///< per query: the score that probabilities are relative to, as QK gives it
     isa::VReg sum;                ///< per query: l, times 2^sigma
-    isa::VReg scales;             ///< E8M0: bytes 0, 1 of P's halves; byte 2 is 1.0
+    isa::VReg scales;             ///< E8M0: bytes 0, 1 of P's halves; byte 2 is 1.0, byte 3 fold's 2^e
     isa::VReg selector;           ///< FP4 operand of the row sum: 0 and 1
     isa::VReg lane_row, lane_key; ///< l % 32; 4 * (l / 32)
     isa::VReg k_read, v_read;     ///< LDS addresses in the current slot
@@ -79,10 +82,14 @@ struct Fp8Registers {
     /// What packing leaves free, 24 registers of each half until QK begins
     isa::VReg gap(unsigned half) const { return s.sub(32 * half + 8, 24); }
     isa::VReg output(unsigned column_tile) const { return o.sub(16 * column_tile, 16); }
+    /// Register of P that holds keys 32 c + 8 r + 4 (lane / 32) .. + 3 of a half: 4 c + r of the operand.
+    isa::VReg packed(unsigned half, unsigned c, unsigned r) const { return probabilities(half)[4 * c + r]; }
+    /// Two running maxima of a half's scores, merged to the first.
+    std::array<isa::VReg, 2> maximum_chain(unsigned half) const { return {t[half], t[2 + half]}; }
     isa::VReg setup_scratch() const { return s; }
 };
 
 /// At most 256 registers: all that two waves per SIMD leave a wave (paper Table I).
-Fp8Registers allocate_fp8(isa::VAllocator& v, const Fp8Geometry& g);
+Fp8Registers allocate_fp8(isa::VAllocator& v, const Fp8Geometry& g, bool folds);
 
 } // namespace zyfa::templates::attention

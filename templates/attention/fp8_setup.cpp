@@ -45,6 +45,8 @@ void emit_constants(Emitter& e, const Fp8Kernel& k, VReg lane, VReg, VReg a, VRe
     for (unsigned r = 2; r < 4; ++r)
         e.v_cndmask_b32(v.selector[r], 0, b, vcc);
     e.s_mov_b32(k.large, 0);
+    if (k.folds())
+        emit_fold_constants(e, k, a);
     if (k.probability.lean) {
         e.v_mov_b32(a, k.work.score_scale);
         e.v_mul_f32(a, Float{8.0f}, a);

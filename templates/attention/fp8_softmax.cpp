@@ -30,17 +30,24 @@ struct Scratch {
 
 } // namespace
 
-void emit_maximum(Emitter& e, const Fp8Kernel& k) {
+void emit_tile_maximum(Emitter& e, const Fp8Kernel& k, unsigned tile) {
+    const VReg s = k.v.scores(tile);
+    const std::array<VReg, 2> chain = k.v.maximum_chain(tile / 2);
+    unsigned r = 0;
+    if (tile % 2 == 0) {
+        e.v_maximum3_f32(chain[0], s[0], s[1], s[2],
+                         tile == 0 ? "maxima of the lane's scores; NaN stays" : "");
+        e.v_maximum3_f32(chain[1], s[3], s[4], s[5]);
+        r = 6;
+    }
+    for (unsigned turn = tile % 2; r < 16; r += 2, turn ^= 1)
+        e.v_maximum3_f32(chain[turn], chain[turn], s[r], s[r + 1]);
+}
+
+void emit_block_maximum(Emitter& e, const Fp8Kernel& k) {
     const Scratch t(k.v);
-    const VReg s = k.v.s;
     for (unsigned half = 0; half < G::halves; ++half) {
-        const unsigned first = 32 * half;
-        const std::array<VReg, 2> chain{t.half[half], half == 0 ? t.a : t.b};
-        e.v_maximum3_f32(chain[0], s[first], s[first + 1], s[first + 2],
-                         half == 0 ? "maxima of the lane's scores; NaN stays" : "");
-        e.v_maximum3_f32(chain[1], s[first + 3], s[first + 4], s[first + 5]);
-        for (unsigned r = 6, turn = 0; r < 32; r += 2, turn ^= 1)
-            e.v_maximum3_f32(chain[turn], chain[turn], s[first + r], s[first + r + 1]);
+        const std::array<VReg, 2> chain = k.v.maximum_chain(half);
         e.v_maximum3_f32(chain[0], chain[0], chain[1], chain[1]);
     }
     e.v_permlane32_swap_b32(t.half[0], t.half[1], "lanes l and l + 32 share a query");
@@ -49,18 +56,38 @@ void emit_maximum(Emitter& e, const Fp8Kernel& k) {
     e.v_mov_b32(t.half[1], t.a);
     e.v_permlane32_swap_b32(t.half[0], t.half[1], "both to all lanes");
     e.v_maximum3_f32(t.block_maximum, t.half[0], t.half[1], t.half[1]);
-    e.v_sub_f32(t.growth, t.block_maximum, k.v.maximum);
-    e.v_mul_f32(t.growth, k.work.score_scale, t.growth, "in base-2 units");
+}
+
+namespace {
+
+/// emit_block_maximum, and VCC: which rows grew by more than tau, or hold a NaN.
+void emit_growth(Emitter& e, const Fp8Kernel& k) {
+    const Scratch t(k.v);
+    emit_block_maximum(e, k);
+    if (k.folds()) {
+        e.v_mul_f32(t.growth, k.code_scale, t.block_maximum, "in base-2 units");
+    } else {
+        e.v_sub_f32(t.growth, t.block_maximum, k.v.maximum);
+        e.v_mul_f32(t.growth, k.work.score_scale, t.growth, "in base-2 units");
+    }
     e.v_cmp("nge_f32", vcc, Float{k.options.tau}, t.growth, "grew by more than tau, or NaN?");
 }
 
-void emit_rescale(Emitter& e, const Fp8Kernel& k) {
-    const Scratch t(k.v);
-    const SReg nan = k.work.scratch.sub(4, 2);
-    e.v_cmp("u_f32", nan, t.block_maximum, t.block_maximum);
-    e.s_cmp("lg_u64", nan, 0);
-    e.s_cbranch_scc1(".Lnan_scores");
-    e.label(".Lmove");
+} // namespace
+
+void emit_maximum(Emitter& e, const Fp8Kernel& k) {
+    const bool begun = k.probability.matrix_work == MatrixWork::maximum;
+    for (unsigned tile = begun ? matrix_work_tiles : 0; tile < G::key_tiles; ++tile)
+        emit_tile_maximum(e, k, tile);
+    if (begun)
+        e.label(".Lmaxima_found");
+    emit_growth(e, k);
+}
+
+namespace {
+
+/// Rows that VCC says take their new maximum.
+void emit_move(Emitter& e, const Fp8Kernel& k, const Scratch& t) {
     e.v_cndmask_b32(t.growth, 0, t.growth, vcc, "rows that move: by how much; 0 for the others");
     e.v_exp_f32(k.v.factor, -Source(t.growth), "2^(old - new); exactly 1 for the others");
     e.v_cndmask_b32(t.a, 0, t.block_maximum, vcc);
@@ -71,6 +98,21 @@ void emit_rescale(Emitter& e, const Fp8Kernel& k) {
             "a maximum too large for the fast path?");
     e.s_cmp("lg_u64", vcc, 0);
     e.s_cselect_b32(k.large, state_large, k.large);
+}
+
+} // namespace
+
+void emit_rescale(Emitter& e, const Fp8Kernel& k) {
+    const Scratch t(k.v);
+    const SReg nan = k.work.scratch.sub(4, 2);
+    e.v_cmp("u_f32", nan, t.block_maximum, t.block_maximum);
+    e.s_cmp("lg_u64", nan, 0);
+    e.s_cbranch_scc1(".Lnan_scores");
+    if (k.folds())
+        emit_grow(e, k);
+    else
+        emit_move(e, k, t);
+    e.label(".Lrescale_accumulator");
     e.s_cmp("lg_u32", k.wave.fresh, 0);
     e.v_mul_f32(k.v.sum, k.v.factor, k.v.sum);
     e.s_cbranch_scc1(".Lrescaled_softmax", "the accumulator is still empty");
@@ -78,9 +120,11 @@ void emit_rescale(Emitter& e, const Fp8Kernel& k) {
         e.v_mul_f32(k.v.o[r], k.v.factor, k.v.o[r]);
     e.s_or_b32(k.wave.mode, k.wave.mode, mode_rescale);
     e.label(".Lrescaled_softmax");
-    e.s_cmp("lg_u32", k.large, 0);
-    e.s_cbranch_scc0(".Lprobabilities");
-    e.s_branch(".Llarge");
+    if (!k.folds()) {
+        e.s_cmp("lg_u32", k.large, 0);
+        e.s_cbranch_scc1(".Llarge");
+    }
+    e.s_branch(".Lprobabilities");
 
     e.label(".Lnan_scores");
     e.remark("---- NaN among the scores: the row's sum keeps it, the scores do not");
@@ -122,11 +166,6 @@ void emit_scales(Emitter& e, const Fp8Kernel& k, const Scratch& t, bool shifted)
     }
 }
 
-/// Register that holds P's keys 32 c + 8 r + 4 (lane / 32) .. + 3 of half h: register 4 c + r of the operand.
-VReg packed(const Fp8Kernel& k, unsigned half, unsigned c, unsigned r) {
-    return k.v.probabilities(half)[4 * c + r];
-}
-
 void emit_lean(Emitter& e, const Fp8Kernel& k, const Scratch& t) {
     const VReg s = k.v.s;
     constexpr unsigned lag = 4; // between a score's multiply-add and its conversion
@@ -137,7 +176,7 @@ void emit_lean(Emitter& e, const Fp8Kernel& k, const Scratch& t) {
         if (step < lag)
             continue;
         const unsigned r = step - lag, half = r / 32, c = r % 32 / 16, group = r % 16 / 4, byte = r % 4;
-        const VReg d = packed(k, half, c, group);
+        const VReg d = k.v.packed(half, c, group);
         e.v_cvt_pk_u8_f32(d, s[r], byte, byte == 0 ? Source(0) : Source(d),
                           r % 32 == 31 ? "P^T operand of 64 keys complete" : "");
     }
@@ -152,7 +191,7 @@ void emit_exact(Emitter& e, const Fp8Kernel& k, const Scratch& t) {
         if (const unsigned r = step - exp_lag; step >= exp_lag && r < s.count)
             e.v_exp_f32(s[r], s[r]);
         if (const unsigned r = step - pack_lag; step >= pack_lag && r % 2 == 1 && r < s.count)
-            e.v_cvt_pk_fp8_f32(packed(k, r / 32, r % 32 / 16, r % 16 / 4), s[r - 1], s[r], r % 4 == 3,
+            e.v_cvt_pk_fp8_f32(k.v.packed(r / 32, r % 32 / 16, r % 16 / 4), s[r - 1], s[r], r % 4 == 3,
                                r % 32 == 31 ? "P^T operand of 64 keys complete" : "");
     }
 }
@@ -170,10 +209,23 @@ void emit_probabilities(Emitter& e, const Fp8Kernel& k, bool shifted) {
 
 void emit_to_softmax(Emitter& e, const Fp8Kernel& k) {
     e.label(k.softmax_entry);
+    if (k.folds()) {
+        e.s_and_b32(k.work.scratch[0], k.wave.state, state_raw);
+        e.s_cbranch_scc0(".Lmaximum");
+        emit_raw_block(e, k);
+        return;
+    }
+    const bool begun = k.probability.matrix_work == MatrixWork::maximum;
+    if (begun) // masked since, or of a large score
+        for (unsigned tile = 0; tile < G::key_tiles; ++tile)
+            emit_tile_maximum(e, k, tile);
     e.s_cmp("lg_u32", k.large, 0);
-    e.s_cbranch_scc0(".Lmaximum");
+    e.s_cbranch_scc0(begun ? ".Lmaxima_found" : ".Lmaximum");
     e.remark("---- large scores: the maximum is taken from the scores before they are scaled");
-    emit_maximum(e, k);
+    if (!begun)
+        for (unsigned tile = 0; tile < G::key_tiles; ++tile)
+            emit_tile_maximum(e, k, tile);
+    emit_growth(e, k);
     e.s_cbranch_vccnz(".Lrescale");
     e.label(".Llarge");
     for (unsigned r = 0; r < k.v.s.count; ++r)

@@ -29,11 +29,19 @@ struct ForwardOptions {
     int key_step() const { return from_diagonal ? -block_keys() : block_keys(); } ///< to a tile's next block
 };
 
+/// What of an FP8 softmax the matrix phase takes over.
+enum class MatrixWork : std::uint8_t {
+    none,
+    maximum, ///< maxima of the scores of the first 96 keys, as the paper has it (Section IV-C)
+    fold,    ///< exact P: QK starts from minus the maximum in use and applies the scale's power of two
+};
+
 /// How FP8 kernels form their probabilities (paper Section IV-B).
 struct Fp8Probability {
     bool lean = true;   ///< e4m3 code by one multiply-add; otherwise 2^x, rounded
     float sigma = 6;    ///< probabilities are multiplied by 2^sigma
     float beta = 0.35f; ///< lean: centres the error of the straight line between powers of two
+    MatrixWork matrix_work = MatrixWork::none;
 };
 
 } // namespace zyfa::templates::attention
