@@ -17,10 +17,10 @@ using namespace zyfa;
 
 /// A context on the fake library, and shapes that are resident on it.
 struct Resident {
-    explicit Resident(std::size_t shapes)
+    explicit Resident(std::size_t shapes, DType dtype = DType::bf16)
         : context(bench::fake_device()), runtime(context.impl().services().runtime()) {
         for (std::size_t i = 0; i < shapes; ++i) {
-            const Problem problem = bench::problem(4, static_cast<std::int64_t>(256 * (i + 1)));
+            const Problem problem = bench::problem(4, static_cast<std::int64_t>(256 * (i + 1)), dtype);
             calls.push_back(bench::arguments(
                 problem, [&](std::size_t bytes) { return buffers.emplace_back(runtime, 0, bytes).data(); }));
             context.attention(calls.back());
@@ -43,15 +43,22 @@ void raw_launch(benchmark::State& state) {
 }
 BENCHMARK(raw_launch)->Name("call/raw_hip_launch");
 
-void resident_call(benchmark::State& state) {
-    Resident resident(static_cast<std::size_t>(state.range(0)));
+void resident_call(benchmark::State& state, DType dtype) {
+    Resident resident(static_cast<std::size_t>(state.range(0)), dtype);
     std::size_t next = 0;
     for (auto _ : state) {
         resident.context.attention(resident.calls[next]);
         next = next + 1 == resident.calls.size() ? 0 : next + 1;
     }
 }
-BENCHMARK(resident_call)->Name("call/attention_resident")->ArgName("shapes")->Arg(1)->Arg(8)->Arg(64);
+void resident_bf16(benchmark::State& state) {
+    resident_call(state, DType::bf16);
+}
+void resident_fp8(benchmark::State& state) {
+    resident_call(state, DType::e4m3);
+}
+BENCHMARK(resident_bf16)->Name("call/attention_resident")->ArgName("shapes")->Arg(1)->Arg(8)->Arg(64);
+BENCHMARK(resident_fp8)->Name("call/attention_resident_fp8")->ArgName("shapes")->Arg(1)->Arg(8)->Arg(64);
 
 void resident_call_threads(benchmark::State& state) {
     static std::unique_ptr<Resident> resident;

@@ -20,7 +20,17 @@ double ms_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-void stages(benchmark::State& state, const std::shared_ptr<jit::Assembler>& assembler) {
+/// What is made: BF16, or FP8 with lean or exact P.
+enum class Made { bf16, lean, exact };
+
+Problem problem_of(Made made) {
+    Problem problem = bench::problem(4, 4096, made == Made::bf16 ? DType::bf16 : DType::e4m3);
+    if (made != Made::bf16)
+        problem.probability = made == Made::lean ? Probability::lean : Probability::exact;
+    return problem;
+}
+
+void stages(benchmark::State& state, const std::shared_ptr<jit::Assembler>& assembler, Made made) {
     if (!assembler) {
         state.SkipWithError("not on this machine");
         return;
@@ -32,7 +42,7 @@ void stages(benchmark::State& state, const std::shared_ptr<jit::Assembler>& asse
         state.SkipWithError("the simulator was not built");
         return;
     }
-    const Problem problem = bench::problem(4, 4096);
+    const Problem problem = problem_of(made);
     const templates::Template& form = templates::template_for(problem);
     const Schedule schedule = form.default_schedule(problem);
     double instantiate = 0, assemble = 0, link = 0, load = 0;
@@ -57,13 +67,17 @@ void stages(benchmark::State& state, const std::shared_ptr<jit::Assembler>& asse
     state.SetLabel(assembler->toolchain());
 }
 
+template <Made made>
 void comgr(benchmark::State& state) {
-    stages(state, jit::make_comgr_assembler(""));
+    stages(state, jit::make_comgr_assembler(""), made);
 }
+template <Made made>
 void llvm(benchmark::State& state) {
-    stages(state, jit::make_llvm_assembler());
+    stages(state, jit::make_llvm_assembler(), made);
 }
-BENCHMARK(comgr)->Name("jit/stages_comgr")->Unit(benchmark::kMillisecond);
-BENCHMARK(llvm)->Name("jit/stages_llvm")->Unit(benchmark::kMillisecond);
+BENCHMARK(comgr<Made::bf16>)->Name("jit/stages_comgr")->Unit(benchmark::kMillisecond);
+BENCHMARK(llvm<Made::bf16>)->Name("jit/stages_llvm")->Unit(benchmark::kMillisecond);
+BENCHMARK(comgr<Made::lean>)->Name("jit/stages_comgr_fp8_lean")->Unit(benchmark::kMillisecond);
+BENCHMARK(comgr<Made::exact>)->Name("jit/stages_comgr_fp8_exact")->Unit(benchmark::kMillisecond);
 
 } // namespace

@@ -8,8 +8,8 @@
 
 namespace zyfa::bench {
 
-Problem problem(std::int64_t heads, std::int64_t seq) {
-    return Problem::contiguous(DType::bf16, 1, heads, heads % 4 == 0 ? heads / 4 : heads, seq, seq, 128, 128,
+Problem problem(std::int64_t heads, std::int64_t seq, DType dtype) {
+    return Problem::contiguous(dtype, 1, heads, heads % 4 == 0 ? heads / 4 : heads, seq, seq, 128, 128,
                                Mask::causal);
 }
 

@@ -9,8 +9,8 @@
 
 namespace zyfa::bench {
 
-/// BF16, causal, d = 128, [1, heads, seq, 128], GQA 4:1 where heads allow it.
-Problem problem(std::int64_t heads, std::int64_t seq);
+/// Causal, d = 128, [1, heads, seq, 128], GQA 4:1 where heads allow it.
+Problem problem(std::int64_t heads, std::int64_t seq, DType dtype = DType::bf16);
 
 /// Options on the HIP library whose launches do nothing: a first call assembles the default schedule, later
 /// calls cost what zyfa costs.
@@ -34,7 +34,7 @@ class TemporaryFolder {
 
 template <class Allocate>
 AttentionArgs arguments(const Problem& p, Allocate allocate) {
-    constexpr std::int64_t element = 2; // BF16
+    constexpr std::int64_t element = 2; // of BF16; e4m3 leaves half of it
     const auto view = [&](std::int64_t heads, std::int64_t rows, std::int64_t dim, const Strides& strides) {
         return TensorView{.data = allocate(static_cast<std::size_t>(p.batch * heads * rows * dim * element)),
                           .dtype = p.dtype,
@@ -47,6 +47,7 @@ AttentionArgs arguments(const Problem& p, Allocate allocate) {
     args.k = view(p.heads_kv, p.seq_kv, p.dim_qk, p.k);
     args.v = view(p.heads_kv, p.seq_kv, p.dim_v, p.v);
     args.o = view(p.heads_q, p.seq_q, p.dim_v, p.o);
+    args.o.dtype = DType::bf16;
     args.lse = static_cast<float*>(
         allocate(static_cast<std::size_t>(p.batch * p.heads_q * p.seq_q) * sizeof(float)));
     args.mask = p.mask;

@@ -302,3 +302,32 @@ TEST_CASE("fp8: without nan_exact the other sequences stay clean") {
     for (std::int64_t row = 0; row < 200; ++row)
         CHECK(o_at(p, out, 1, 0, row, 0) == o_at(p, expected, 1, 0, row, 0));
 }
+
+TEST_CASE("fp8: exact P with a score scale that is a power of two needs no multiplication per score") {
+    for (const Shape& shape :
+         std::vector<Shape>{{2, 4, 2, 300, 300}, {1, 3, 1, 200, 77}, {1, 2, 1, 130, 400, Mask::none}}) {
+        Problem p = problem_of<F128>(shape);
+        p.probability = Probability::exact;
+        const Inputs8 inputs = draw8(p, 12, 3.0, 1.0);
+        // log2(e) times it and the descales, 2^-4 each, is 2^-11 (zyfa::folded_descale finds such values).
+        p.softmax_scale = 0.0866433976f;
+        for (const double tau : {0.0, 2.75})
+            for (const char* order : {"from_first", "from_diagonal"}) {
+                INFO(tau, " ", order);
+                const Schedule schedule =
+                    with(with(default_schedule(p), "tau", tau), "key_order", std::string(order));
+                const templates::LaunchPlan plan = templates::template_for(p).plan(p, schedule, {});
+                for (const templates::KernargPatch& patch : plan.patches)
+                    if (patch.field == templates::KernargField::score_scale) {
+                        float scale = 0;
+                        std::memcpy(&scale, plan.kernarg.data() + patch.offset, sizeof scale);
+                        REQUIRE(scale == 0x1p-11f);
+                    }
+                const Outputs folded = run(p, schedule, inputs),
+                              plain = run(p, with(schedule, "matrix_work", std::string("none")), inputs);
+                check(p, inputs, folded);
+                CHECK(compare(p, inputs.view(), folded).relative_rms <=
+                      1.05 * compare(p, inputs.view(), plain).relative_rms);
+            }
+    }
+}
