@@ -19,11 +19,11 @@ class Bf16Forward final : public ForwardTemplate {
   public:
     Bf16Forward(const attention::Bf16Geometry& geometry, std::string name, const std::string& dimensions,
                 std::span<const double> taus)
-        : ForwardTemplate(
-              {DType::bf16, geometry.dim_qk, geometry.dim_v, 2, "BF16, " + dimensions, "bf16", true},
-              std::move(name),
-              "BF16 forward, " + dimensions + ": 8-wave ping-pong, 64-key blocks of K and V through LDS",
-              taus),
+        : ForwardTemplate({DType::bf16, geometry.dim_qk, geometry.dim_v, 2, "BF16, " + dimensions, "bf16", 6},
+                          std::move(name),
+                          "BF16 forward, " + dimensions +
+                              ": 8-wave ping-pong, 64-key blocks of K and V through LDS",
+                          taus),
           geometry_(geometry) {}
 
   protected:

@@ -35,7 +35,13 @@ std::string merge_name(const std::string& kernel) {
     return kernel + "_merge";
 }
 
-ForwardOptions options_of(const ProblemClass& c, const Schedule& schedule) {
+attention::TileShape shape_of(const ProblemClass& c, unsigned parts = 1) {
+    return {c.even_group ? 128u : 256u, c.even_group ? 2u : 1u, c.mask == Mask::causal, parts};
+}
+
+} // namespace
+
+ForwardOptions ForwardTemplate::options_of(const ProblemClass& c, const Schedule& schedule) const {
     ForwardOptions o;
     o.causal = c.mask == Mask::causal;
     o.two_heads = c.even_group;
@@ -43,18 +49,13 @@ ForwardOptions options_of(const ProblemClass& c, const Schedule& schedule) {
     o.nan_exact = schedule.flag("nan_exact");
     o.from_diagonal = schedule.text("key_order") == key_orders[1];
     o.tau = static_cast<float>(schedule.number("tau"));
+    o.block_bits = shape_.block_bits;
     o.split_bits = split_bits(schedule);
     for (const auto& [name, map] : maps)
         if (schedule.text("chiplet_map") == name)
             o.map = map;
     return o;
 }
-
-attention::TileShape shape_of(const ProblemClass& c, unsigned parts = 1) {
-    return {c.even_group ? 128u : 256u, c.even_group ? 2u : 1u, c.mask == Mask::causal, parts};
-}
-
-} // namespace
 
 std::string ForwardTemplate::kernel_name(const ProblemClass& c) const {
     return "zyfa_fwd_" + std::string(shape_.symbol) + "_d" + std::to_string(shape_.dim_qk) +
@@ -120,16 +121,15 @@ std::vector<ParameterSpec> ForwardTemplate::space(const Problem& p) const {
                                 {true, false},
                                 false},
                                order});
-    if (shape_.splits_keys) {
-        ParameterSpec parts{"key_parts",
-                            "parts into which the keys of a tile are split, each an item of its own, merged "
-                            "by a second kernel; for problems with too few tiles to fill the chip",
-                            {},
-                            true};
-        for (const std::uint32_t n : attention::part_counts(p, shape_of(classify(p))))
-            parts.grid.emplace_back(static_cast<std::int64_t>(n));
-        specs.push_back(parts);
-    }
+    ParameterSpec parts{
+        "key_parts",
+        "equal parts into which the keys of a pair of tiles are split, each an item of its own, "
+        "merged by a second kernel; for problems with too few tiles to fill the chip",
+        {},
+        true};
+    for (const std::uint32_t n : attention::part_counts(p, shape_of(classify(p)), shape_.block_bits))
+        parts.grid.emplace_back(static_cast<std::int64_t>(n));
+    specs.push_back(parts);
     specs.push_back(nan);
     return specs;
 }
@@ -167,16 +167,14 @@ std::optional<std::string> ForwardTemplate::reject(const Problem& p, const Sched
             return spec.name + " is " + to_string(found->second) + "; accepted: " + accepted;
         }
     }
-    if (shape_.splits_keys) {
-        const auto& parts = schedule.parameters.at("key_parts");
-        const auto* count = std::get_if<std::int64_t>(&parts);
-        if (!count || *count < 1 || *count > 1 << attention::max_split_bits ||
-            !std::has_single_bit(static_cast<std::uint64_t>(*count)))
-            return "key_parts is " + to_string(parts) + "; accepted: 1, 2, 4, 8, 16";
-        if (*count > 1 && (p.heads_q > 65535 || p.batch > 65535))
-            return "key_parts is " + to_string(parts) + " with " + std::to_string(p.heads_q) + " heads and " +
-                   std::to_string(p.batch) + " batch entries; accepted: 1 beyond 65535 of either";
-    }
+    const auto& parts = schedule.parameters.at("key_parts");
+    const auto* count = std::get_if<std::int64_t>(&parts);
+    if (!count || *count < 1 || *count > 1 << attention::max_split_bits ||
+        !std::has_single_bit(static_cast<std::uint64_t>(*count)))
+        return "key_parts is " + to_string(parts) + "; accepted: 1, 2, 4, 8, 16";
+    if (*count > 1 && (p.heads_q > 65535 || p.batch > 65535))
+        return "key_parts is " + to_string(parts) + " with " + std::to_string(p.heads_q) + " heads and " +
+               std::to_string(p.batch) + " batch entries; accepted: 1 beyond 65535 of either";
     return reject_values(schedule);
 }
 
@@ -188,7 +186,8 @@ Kernel ForwardTemplate::instantiate(const ProblemClass& c, const Schedule& sched
     Kernel kernel;
     kernel.name = symbol;
     if (const ForwardOptions options = options_of(c, schedule); options.split_bits > 0) {
-        const std::array files{file, attention::make_merge_kernel(merge_name(symbol), options)};
+        const std::array files{
+            file, attention::make_merge_kernel(merge_name(symbol), options, part_form(schedule))};
         kernel.assembly = isa::to_text(files);
     } else {
         kernel.assembly = isa::to_text(file);
@@ -233,7 +232,9 @@ LaunchPlan ForwardTemplate::plan(const Problem& p, const Schedule& schedule,
     if (parts > 1) {
         const auto heads = static_cast<std::uint32_t>(p.heads_q), batch = static_cast<std::uint32_t>(p.batch);
         plan.merge = {merge_name(plan.kernel), {k.wave_tiles, heads, batch}, plan.block};
-        plan.workspace_bytes = std::uint64_t{attention::part_bytes} * parts * k.wave_tiles * heads * batch;
+        plan.workspace_bytes = std::uint64_t{attention::part_bytes} *
+                               attention::part_slots(options_of(c, schedule)) * k.tile_waves * k.pairs *
+                               heads * batch;
         plan.patches.push_back({KernargField::workspace, offsetof(Kernarg, workspace)});
     }
     return plan;

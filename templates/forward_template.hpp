@@ -10,6 +10,7 @@
 
 #include "templates/asm/kernel_file.hpp"
 #include "templates/attention/options.hpp"
+#include "templates/attention/split.hpp"
 #include "templates/template.hpp"
 
 namespace zyfa::templates {
@@ -21,7 +22,7 @@ class ForwardTemplate : public Template {
         unsigned dim_qk = 128, dim_v = 128, element_bytes = 2;
         std::string dimensions; ///< for people
         const char* symbol;     ///< in the kernel's name: "bf16"
-        bool splits_keys;       ///< whether a tile's keys can be split into parts
+        unsigned block_bits;    ///< log2 of the keys of a block
     };
 
     std::string_view name() const override { return name_; }
@@ -45,11 +46,14 @@ class ForwardTemplate : public Template {
     virtual ParameterSpec::Range tau_range(const Problem& problem) const = 0;
     /// Bounds of the continuous parameters. All values are present and numbers.
     virtual std::optional<std::string> reject_values(const Schedule& schedule) const = 0;
+    /// What the merge of a split over keys has to know of the parts.
+    virtual attention::PartForm part_form(const Schedule&) const { return {}; }
     virtual isa::KernelFile make_file(const std::string& symbol, const attention::ForwardOptions& options,
                                       const Schedule& schedule, std::vector<std::string> heading) const = 0;
 
   private:
     std::string kernel_name(const ProblemClass& c) const;
+    attention::ForwardOptions options_of(const ProblemClass& c, const Schedule& schedule) const;
 
     Shape shape_;
     std::string name_, description_;

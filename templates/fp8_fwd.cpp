@@ -48,12 +48,11 @@ class Fp8Forward final : public ForwardTemplate {
   public:
     Fp8Forward(const attention::Fp8Geometry& geometry, std::string name, const std::string& dimensions,
                bool lean)
-        : ForwardTemplate(
-              {DType::e4m3, geometry.dim_qk, geometry.dim_v, 1, "FP8, " + dimensions, "fp8", false},
-              std::move(name),
-              "FP8 (e4m3) forward, " + dimensions +
-                  ": 8-wave ping-pong, 128-key blocks of K and V through LDS",
-              tau_grid),
+        : ForwardTemplate({DType::e4m3, geometry.dim_qk, geometry.dim_v, 1, "FP8, " + dimensions, "fp8", 7},
+                          std::move(name),
+                          "FP8 (e4m3) forward, " + dimensions +
+                              ": 8-wave ping-pong, 128-key blocks of K and V through LDS",
+                          tau_grid),
           geometry_(geometry), lean_(lean) {}
 
   protected:
@@ -112,11 +111,13 @@ class Fp8Forward final : public ForwardTemplate {
                    std::to_string(largest) + " with sigma " + to_string(schedule.parameters.at("sigma"));
         return std::nullopt;
     }
+    attention::PartForm part_form(const Schedule& schedule) const override {
+        return {false, probability_of(schedule).sigma, true};
+    }
     isa::KernelFile make_file(const std::string& symbol, const attention::ForwardOptions& options,
                               const Schedule& schedule, std::vector<std::string> heading) const override {
-        attention::ForwardOptions o = options;
-        o.block_bits = 7;
-        return attention::make_fp8_kernel(symbol, geometry_, o, probability_of(schedule), std::move(heading));
+        return attention::make_fp8_kernel(symbol, geometry_, options, probability_of(schedule),
+                                          std::move(heading));
     }
 
   private:

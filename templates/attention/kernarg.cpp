@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "templates/attention/kernarg.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 
@@ -47,6 +48,7 @@ Kernarg make_kernarg(const Problem& p, const TileShape& shape, std::uint32_t ele
     k.lse_batch = p.lse_batch_stride * f32, k.lse_head = p.lse_head_stride * f32;
     k.heads_q = static_cast<std::uint32_t>(p.heads_q);
     k.wave_tiles = static_cast<std::uint32_t>((p.seq_q + 31) / 32);
+    k.tile_waves = std::min(k.wave_tiles, shape.rows / 32);
     return k;
 }
 

@@ -47,7 +47,8 @@ struct Kernarg {
     // 224: split over keys (split.hpp)
     std::uint64_t workspace = 0;
     std::uint32_t heads_q = 0, wave_tiles = 0; ///< tiles of 32 query rows
-    std::uint32_t reserved1[4] = {};
+    std::uint32_t tile_waves = 0; ///< waves of a query tile that have rows: 32-row tiles of one head in it
+    std::uint32_t reserved1[3] = {};
 };
 static_assert(sizeof(Kernarg) == 256);
 static_assert(offsetof(Kernarg, q_row) == 72 && offsetof(Kernarg, score_scale) == 92 &&

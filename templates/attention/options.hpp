@@ -24,7 +24,8 @@ struct ForwardOptions {
     unsigned block_bits = 6; ///< log2 of the keys of a block
     unsigned split_bits = 0; ///< log2 of the parts into which a tile's keys are split, each an item
 
-    unsigned tile_rows() const { return two_heads ? 128 : 256; }
+    unsigned tile_row_bits() const { return two_heads ? 7 : 8; }
+    unsigned tile_rows() const { return 1u << tile_row_bits(); }
     int block_keys() const { return 1 << block_bits; }
     int key_step() const { return from_diagonal ? -block_keys() : block_keys(); } ///< to a tile's next block
 };

@@ -2,17 +2,20 @@
 #include "templates/attention/part_counts.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/keys.hpp"
 #include "templates/attention/split.hpp"
+#include "templates/attention/work.hpp"
 
 namespace zyfa::templates::attention {
 
 namespace {
 
-// Cycles on the simulator's model of a compute unit, rounded.
-constexpr double pipeline_fill = 6;      ///< phases of an item beside those of its blocks
-constexpr double second_launch = 12000;  ///< 5 us from one kernel's end to the next one's work
+// Cycles on the simulator's model of a compute unit, rounded (bench/few_heads.cpp).
+constexpr double block_cycles = 2150;    ///< two phases of two waves, head dimension 128
+constexpr double item_cycles = 10300;    ///< of an item beside those of its blocks
+constexpr double merge_cycles = 14500;   ///< 5 us from one kernel's end to the next one's work, and its start
 constexpr double bytes_per_cycle = 4000; ///< workspace, whole chip: between HBM and Infinity Cache
 constexpr double units = 256;
 constexpr double worth_it = 0.8;          ///< a split must save a fifth
@@ -20,33 +23,38 @@ constexpr std::int64_t fewest_keys = 256; ///< of a part
 
 /// Length of a forward call in cycles: rounds of items on the chip, and what the merge adds. Sizes are the
 /// largest of the problem's bucket.
-double cycles(const Problem& p, const TileShape& shape, std::uint32_t parts) {
+double cycles(const Problem& p, const TileShape& shape, unsigned block_bits, std::uint32_t parts) {
     const SizeBucket sizes = bucket(p);
+    const double block_keys = 1u << block_bits;
     const double heads = static_cast<double>(std::int64_t{1} << sizes.batch_heads);
     const double rows = static_cast<double>(std::int64_t{1} << sizes.seq_q);
-    const double blocks = static_cast<double>(std::int64_t{1} << sizes.seq_kv) / 64;
-    const double tiles = rows / shape.rows;
-    const double pairs = shape.paired ? std::max(1.0, tiles / 2) : tiles;
-    const double items = pairs * std::max(1.0, heads / shape.heads) * parts;
-    const double rounds = static_cast<double>(static_cast<std::int64_t>((items + units - 1) / units));
-    const double of_item = shape.paired && tiles > 1 ? blocks + 4 : blocks;            // two tiles of a pair
-    const double phase = 1024.0 * static_cast<double>(p.dim_qk + p.dim_v) / 256 * 2.1; // two waves of a SIMD
-    const double forward = rounds * (of_item / parts + pipeline_fill) * phase;
-    const double bytes = heads * rows / 32 * parts * part_bytes;
-    return parts == 1 ? forward : forward + second_launch + 2 * bytes / bytes_per_cycle;
+    const double blocks = static_cast<double>(std::int64_t{1} << sizes.seq_kv) / block_keys;
+    const double tiles = std::max(1.0, rows / shape.rows);
+    const bool pairs = shape.paired && tiles > 1;
+    const double groups = pairs ? tiles / 2 : tiles; // pairs of tiles, or tiles
+    const double items = groups * std::max(1.0, heads / shape.heads) * parts;
+    const double of_group = pairs ? blocks + shape.rows / block_keys + transition_blocks : blocks;
+    const double forward =
+        std::ceil(items / units) * (item_cycles + std::ceil(of_group / parts) * block_cycles *
+                                                      static_cast<double>(p.dim_qk + p.dim_v) / 256);
+    if (parts == 1)
+        return forward;
+    const double waves = std::min(rows, static_cast<double>(shape.rows)) / 32;
+    const double bytes = heads * groups * (parts + (pairs ? 1 : 0)) * std::max(1.0, waves) * part_bytes;
+    return forward + merge_cycles + 2 * bytes / bytes_per_cycle;
 }
 
 } // namespace
 
-std::vector<std::uint32_t> part_counts(const Problem& p, const TileShape& shape) {
+std::vector<std::uint32_t> part_counts(const Problem& p, const TileShape& shape, unsigned block_bits) {
     constexpr std::uint32_t most = 1u << max_split_bits;
     const std::int64_t keys = std::int64_t{1} << bucket(p).seq_kv;
     std::uint32_t best = 1;
-    double least = worth_it * cycles(p, shape, 1);
+    double least = worth_it * cycles(p, shape, block_bits, 1);
     for (std::uint32_t parts = 2; parts <= most; parts *= 2) {
         if (p.heads_q > 65535 || p.batch > 65535 || keys < parts * fewest_keys)
             break;
-        if (const double with = cycles(p, shape, parts); with < least) {
+        if (const double with = cycles(p, shape, block_bits, parts); with < least) {
             best = parts;
             least = with;
         }

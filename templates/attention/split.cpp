@@ -29,13 +29,12 @@ void add_constant_product64(Emitter& e, SReg base, SReg index, unsigned stride, 
 
 void emit_store_part(Emitter& e, const WorkRegisters& w, const WaveRegisters& wave, const ForwardOptions& o,
                      SReg row_buffer, VReg arguments, const PartRegisters& part) {
-    const SReg t = w.scratch, heads = t[0], wave_tiles = t[1], head = t[2], index = t[3], tile = t[4];
+    const SReg t = w.scratch, value = t[0], head = t[1], index = t[2], tile = t[3], partner = t[4];
     const SReg base = row_buffer.sub(0, 2);
     auto argument = [&](SReg d, std::size_t offset) {
         e.v_readlane_b32(d, arguments, static_cast<unsigned>(offset / 4));
     };
-    argument(heads, offsetof(Kernarg, heads_q));
-    argument(wave_tiles, offsetof(Kernarg, wave_tiles));
+    argument(value, offsetof(Kernarg, heads_q));
     argument(base[0], offsetof(Kernarg, workspace));
     argument(base[1], offsetof(Kernarg, workspace) + 4);
     e.s_mov_b32(row_buffer[2], part_bytes);
@@ -46,15 +45,30 @@ void emit_store_part(Emitter& e, const WorkRegisters& w, const WaveRegisters& wa
     } else {
         e.s_mov_b32(head, w.tile[2]);
     }
-    e.s_lshr_b32(index, w.tile[3], o.split_bits, "((batch * heads + head) * tiles + tile) * parts + part");
-    e.s_mul_i32(index, index, heads);
+    e.s_lshr_b32(index, w.tile[3], o.split_bits,
+                 "(((batch * heads + head) * pairs + pair) * slots + slot) * waves + wave");
+    e.s_mul_i32(index, index, value);
     e.s_add_u32(index, index, head);
-    e.s_mul_i32(index, index, wave_tiles);
-    e.s_add_u32(tile, w.tile[1], wave.row);
-    e.s_lshr_b32(tile, tile, 5, "tile of 32 rows");
-    e.s_add_u32(index, index, tile);
-    e.s_lshl_b32(index, index, o.split_bits);
-    e.s_and_b32(tile, w.tile[3], (1 << o.split_bits) - 1);
+    e.s_mul_i32(index, index, w.pairs);
+    e.s_lshr_b32(tile, w.tile[1], o.tile_row_bits());
+    const SReg slot = t[0];
+    if (o.causal) {
+        e.s_sub_u32(partner, w.last_tile, tile);
+        e.s_min_u32(head, tile, partner, "the pair");
+        e.s_add_u32(index, index, head);
+        e.s_mul_i32(index, index, part_slots(o));
+        e.s_and_b32(slot, w.tile[3], (1 << o.split_bits) - 1);
+        e.s_cmp("gt_u32", tile, partner, "second tile of the pair: one slot on");
+        e.s_addc_u32(slot, slot, 0);
+    } else {
+        e.s_add_u32(index, index, tile);
+        e.s_mul_i32(index, index, part_slots(o));
+        e.s_and_b32(slot, w.tile[3], (1 << o.split_bits) - 1);
+    }
+    e.s_add_u32(index, index, slot);
+    argument(value, offsetof(Kernarg, tile_waves));
+    e.s_mul_i32(index, index, value);
+    e.s_lshr_b32(tile, wave.row, 5);
     e.s_add_u32(index, index, tile);
     add_constant_product64(e, base, index, part_bytes, t.sub(4, 2));
 
@@ -78,9 +92,11 @@ namespace {
 
 struct Merge {
     // Scalar
-    SReg kernarg, group, sizes, outputs, workspace, wave, diagonal, row, buffer, parts, mask, t;
+    SReg kernarg, group, sizes, outputs, workspace, wave, diagonal, row, buffer, parts, stride, mask, t;
+    // Of `sizes`
+    SReg seq_q, seq_kv, score_scale, pairs, last_tile;
     // Of `outputs`, in the order of Kernarg
-    SReg lse, lse_batch, lse_head, o_batch, o_head, o_row, o;
+    SReg lse, lse_batch, lse_head, o_batch, o_head, o_row, output_scale, o;
     // Vector
     VReg lane_row, half, maxima, sums, values, result, highest, total, address, a, b, scratch;
 };
@@ -89,7 +105,12 @@ Merge allocate(SAllocator& s, VAllocator& v, unsigned parts) {
     Merge m;
     m.kernarg = s.allocate("sKernarg", 2, 2, "kernel-argument block");
     m.group = s.allocate("sGroup", 3, 1, "tile of 32 rows, query head, batch entry");
-    m.sizes = s.allocate("sSizes", 2, 4, "query rows, keys");
+    m.sizes = s.allocate("sSizes", 8, 4, "kernel arguments 84..115");
+    m.seq_q = s.alias("sSeqQ", m.sizes[0], "query rows");
+    m.seq_kv = s.alias("sSeqKv", m.sizes[1], "keys");
+    m.score_scale = s.alias("sScale", m.sizes[2], "softmax scale * log2(e)");
+    m.pairs = s.alias("sPairs", m.sizes[5], "pairs of query tiles of one head");
+    m.last_tile = s.alias("sLastTile", m.sizes[7], "index of the last query tile");
     m.outputs = s.allocate("sOutputs", 16, 4, "kernel arguments 144..207");
     m.lse = s.alias("sLse", m.outputs.sub(0, 2), "LSE");
     m.lse_batch = s.alias("sLseBatch", m.outputs.sub(2, 2), "LSE: batch stride, bytes");
@@ -97,15 +118,17 @@ Merge allocate(SAllocator& s, VAllocator& v, unsigned parts) {
     m.o_batch = s.alias("sOBatch", m.outputs.sub(6, 2), "O: batch stride");
     m.o_head = s.alias("sOHead", m.outputs.sub(8, 2), "O: head stride");
     m.o_row = s.alias("sORow", m.outputs.sub(10, 1), "O: row stride");
+    m.output_scale = s.alias("sOutputScale", m.outputs.sub(11, 1), "descale of V");
     m.o = s.alias("sO", m.outputs.sub(12, 2), "O");
-    m.workspace = s.allocate("sWorkspace", 4, 4, "workspace, query heads, tiles of 32 rows");
+    m.workspace = s.allocate("sWorkspace", 8, 4, "workspace, query heads, tiles of 32 rows, waves of a tile");
     m.buffer = s.allocate("sBuffer", 4, 4, "buffer descriptor");
     m.wave = s.allocate("sWave", 1, 1, "which 16 columns");
     m.diagonal = s.allocate("sDiagonal", 1, 1, "seq_kv - seq_q");
     m.row = s.allocate("sRow", 1, 1, "first row");
     m.parts = s.allocate("sParts", 1, 1, "parts that exist");
+    m.stride = s.allocate("sStride", 1, 1, "bytes from a part to the next");
     m.mask = s.allocate("sMask", 2, 2, "lane mask");
-    m.t = s.allocate("sT", 8, 4, "scratch");
+    m.t = s.allocate("sT", 12, 4, "scratch");
     m.lane_row = v.allocate("vLaneRow", 1, 1, "row lane % 32 (as launched: work-item id)");
     m.half = v.allocate("vHalf", 1, 1, "lane / 32: which 8 of the 16 columns");
     m.address = v.allocate("vAddress", 1, 1, "of the lane's data in the workspace");
@@ -121,34 +144,84 @@ Merge allocate(SAllocator& s, VAllocator& v, unsigned parts) {
     return m;
 }
 
+/// Which parts have blocks of the tile: m.parts of them, `first` on.
+void emit_parts(Emitter& e, const Merge& m, const ForwardOptions& o, SReg blocks, SReg before, SReg all,
+                SReg first, SReg t) {
+    const int parts = 1 << o.split_bits;
+    if (!o.causal) {
+        e.s_mov_b32(first, 0);
+        e.s_min_u32(m.parts, blocks, parts, "fewer blocks than parts: one each");
+        return;
+    }
+    const SReg begin = t[0], product = t[1], end = t[2];
+    e.s_add_u32(end, before, blocks);
+    e.s_cmp("lt_u32", all, parts, "fewer blocks than parts: one each");
+    e.s_cselect_b32(all, parts, all);
+    e.s_mov_b32(first, 0);
+    e.s_mov_b32(m.parts, 0);
+    e.s_mov_b32(begin, 0);
+    e.s_mov_b32(product, 0);
+    for (int part = 0; part < parts; ++part) {
+        e.s_cmp("lt_u32", begin, end, part == 0 ? "parts that begin before the tile's end ..." : "");
+        e.s_addc_u32(m.parts, m.parts, 0);
+        e.s_add_u32(product, product, all);
+        e.s_lshr_b32(begin, product, o.split_bits);
+        e.s_cmp("le_u32", begin, before, part == 0 ? "... but for those that end before its begin" : "");
+        e.s_addc_u32(first, first, 0);
+    }
+    e.s_sub_u32(m.parts, m.parts, first);
+}
+
 void emit_start(Emitter& e, const Merge& m, const ForwardOptions& o) {
     e.remark("---- what the wave merges");
+    static_assert(offsetof(Kernarg, seq_kv) == offsetof(Kernarg, seq_q) + 4 &&
+                  offsetof(Kernarg, score_scale) == offsetof(Kernarg, seq_q) + 8 &&
+                  offsetof(Kernarg, pairs) == offsetof(Kernarg, seq_q) + 20 &&
+                  offsetof(Kernarg, last_tile) == offsetof(Kernarg, seq_q) + 28 &&
+                  offsetof(Kernarg, tile_waves) == offsetof(Kernarg, workspace) + 16);
     e.s_load(m.sizes, m.kernarg, offsetof(Kernarg, seq_q));
     e.s_load(m.outputs, m.kernarg, offsetof(Kernarg, lse));
     e.s_load(m.workspace, m.kernarg, offsetof(Kernarg, workspace));
-    static_assert(offsetof(Kernarg, seq_kv) == offsetof(Kernarg, seq_q) + 4);
     e.v_lshrrev_b32(m.a, 6, m.lane_row);
     e.v_readfirstlane_b32(m.wave, m.a, "wave");
     e.v_and_b32(m.a, 63, m.lane_row);
     e.v_lshrrev_b32(m.half, 5, m.a);
     e.v_and_b32(m.lane_row, 31, m.a);
-    e.s_sub_u32(m.diagonal, m.sizes[1], m.sizes[0]);
+    e.s_sub_u32(m.diagonal, m.seq_kv, m.seq_q);
     e.s_lshl_b32(m.row, m.group[0], 5);
 
-    e.remark("parts that exist: as many as the tile has key blocks, at most all");
-    e.s_and_b32(m.t[0], m.row, -static_cast<int>(o.tile_rows()), "first row of the forward kernel's tile");
-    emit_tile_blocks(e, o, m.t[0], m.sizes[0], m.sizes[1], m.diagonal, m.parts, m.t[1]);
-    e.s_min_u32(m.parts, m.parts, 1 << o.split_bits);
+    const SReg tile = m.t[0], blocks = m.t[1], before = m.t[2], all = m.t[3], first = m.t[8];
+    e.s_lshr_b32(tile, m.row, o.tile_row_bits(), "the forward kernel's tile");
+    emit_pair_blocks(e, o, tile, m.last_tile, m.seq_q, m.seq_kv, m.diagonal, blocks, before, all,
+                     m.t.sub(4, 4));
+    emit_parts(e, m, o, blocks, before, all, first, m.t.sub(4, 3));
 
-    const SReg base = m.buffer.sub(0, 2), index = m.t[0];
-    e.s_mov_b64(base, m.workspace.sub(0, 2));
-    e.s_mul_i32(index, m.group[2], m.workspace[2], "((batch * heads + head) * tiles + tile) * parts");
+    const SReg base = m.buffer.sub(0, 2), index = m.t[1], pair = m.t[2];
+    e.s_mul_i32(index, m.group[2], m.workspace[2],
+                "(((batch * heads + head) * pairs + pair) * slots + slot) * waves + wave");
     e.s_add_u32(index, index, m.group[1]);
-    e.s_mul_i32(index, index, m.workspace[3]);
-    e.s_add_u32(index, index, m.group[0]);
-    e.s_lshl_b32(index, index, o.split_bits);
-    add_constant_product64(e, base, index, part_bytes, m.t.sub(1, 2));
-    e.s_mul_i32(m.buffer[2], m.parts, part_bytes);
+    e.s_mul_i32(index, index, m.pairs);
+    if (o.causal) {
+        const SReg partner = m.t[3];
+        e.s_sub_u32(partner, m.last_tile, tile);
+        e.s_min_u32(pair, tile, partner);
+        e.s_cmp("gt_u32", tile, partner, "second tile of the pair: one slot on");
+        e.s_addc_u32(first, first, 0);
+    } else {
+        e.s_mov_b32(pair, tile);
+    }
+    e.s_add_u32(index, index, pair);
+    e.s_mul_i32(index, index, part_slots(o));
+    e.s_add_u32(index, index, first);
+    e.s_mul_i32(index, index, m.workspace[4]);
+    e.s_and_b32(pair, m.group[0], o.tile_rows() / 32 - 1, "wave of the forward kernel");
+    e.s_add_u32(index, index, pair);
+    e.s_mov_b64(base, m.workspace.sub(0, 2));
+    add_constant_product64(e, base, index, part_bytes, m.t.sub(4, 2));
+    e.s_mul_i32(m.stride, m.workspace[4], part_bytes);
+    e.s_sub_u32(m.buffer[2], m.parts, 1);
+    e.s_mul_i32(m.buffer[2], m.buffer[2], m.stride);
+    e.s_add_u32(m.buffer[2], m.buffer[2], part_bytes);
     e.s_mov_b32(m.buffer[3], Literal{0x00020000}, "raw buffer, bounds in bytes: other parts read as 0");
 }
 
@@ -157,7 +230,7 @@ void emit_loads(Emitter& e, const Merge& m, unsigned parts) {
     e.v_add_u32(m.a, part_maximum, m.a);
     for (unsigned part = 0; part < parts; ++part) {
         if (part > 0)
-            e.v_add_u32(m.a, part_bytes, m.a);
+            e.v_add_u32(m.a, m.stride, m.a);
         e.buffer_load_dword(m.maxima[part], m.a, m.buffer, 0, 0, "maximum");
         e.buffer_load_dword(m.sums[part], m.a, m.buffer, 0, part_sum - part_maximum, "sum");
     }
@@ -168,7 +241,7 @@ void emit_loads(Emitter& e, const Merge& m, unsigned parts) {
     e.v_add_u32(m.address, m.t[0], m.address);
     for (unsigned part = 0; part < parts; ++part) {
         if (part > 0)
-            e.v_add_u32(m.address, part_bytes, m.address);
+            e.v_add_u32(m.address, m.stride, m.address);
         e.buffer_load_dwordx4(m.values.sub(8 * part, 4), m.address, m.buffer, 0, 0, "columns 0-3 of 8");
         e.buffer_load_dwordx4(m.values.sub(8 * part + 4, 4), m.address, m.buffer, 0, part_piece_bytes / 2,
                               "columns 4-7");
@@ -176,7 +249,7 @@ void emit_loads(Emitter& e, const Merge& m, unsigned parts) {
 }
 
 /// O = sum of factor * part / L with factor = 2^(maximum - highest), L = sum of factor * sum.
-void emit_merge(Emitter& e, const Merge& m, const ForwardOptions& o, unsigned parts) {
+void emit_merge(Emitter& e, const Merge& m, const ForwardOptions& o, const PartForm& form, unsigned parts) {
     e.v_mov_b32(m.b, Literal{0xff7fffff}, "lowest finite value: the maximum of a part that sees no key");
     for (unsigned part = 1; part < parts; ++part) {
         e.s_cmp("gt_u32", m.parts, part);
@@ -189,6 +262,8 @@ void emit_merge(Emitter& e, const Merge& m, const ForwardOptions& o, unsigned pa
         e.v_max_f32(m.highest, m.highest, m.maxima[part]);
     for (unsigned part = 0; part < parts; ++part) {
         e.v_sub_f32(m.maxima[part], m.maxima[part], m.highest);
+        if (!form.scaled_maximum)
+            e.v_mul_f32(m.maxima[part], m.score_scale, m.maxima[part], "in base-2 units");
         e.v_exp_f32(m.maxima[part], m.maxima[part], part == 0 ? "factor of the part" : "");
     }
     e.v_mul_f32(m.total, m.maxima[0], m.sums[0]);
@@ -203,6 +278,8 @@ void emit_merge(Emitter& e, const Merge& m, const ForwardOptions& o, unsigned pa
                 e.v_fma_f32(m.result[column], m.maxima[part], x, m.result[column]);
         }
     e.v_rcp_f32(m.a, m.total);
+    if (form.descale_v)
+        e.v_mul_f32(m.a, m.output_scale, m.a, "descale of V");
     if (o.causal) {
         e.s_add_i32(m.t[0], m.row, m.diagonal);
         e.v_add_u32(m.b, m.t[0], m.lane_row, "last key that the row sees; none if negative");
@@ -226,12 +303,12 @@ void emit_rows(Emitter& e, const Merge& m, SReg pointer, SReg batch, SReg head, 
     e.s_mul_hi_u32(m.t[1], m.row, row_stride);
     e.s_add_u32(base[0], base[0], m.t[0]);
     e.s_addc_u32(base[1], base[1], m.t[1]);
-    e.s_sub_i32(rows, m.sizes[0], m.row, "rows that exist");
+    e.s_sub_i32(rows, m.seq_q, m.row, "rows that exist");
     e.s_min_i32(rows, rows, 32);
     record_bytes(e, m.buffer[2], rows, row_stride, row_bytes, m.t[0]);
 }
 
-void emit_store(Emitter& e, const Merge& m, const ForwardOptions& o) {
+void emit_store(Emitter& e, const Merge& m, const ForwardOptions& o, const PartForm& form) {
     e.remark("---- store");
     emit_rows(e, m, m.o, m.o_batch, m.o_head, m.o_row, 256);
     e.s_lshl_b32(m.t[0], m.wave, 5, "16 columns of BF16 per wave");
@@ -243,7 +320,11 @@ void emit_store(Emitter& e, const Merge& m, const ForwardOptions& o) {
         e.s_cmp("lg_u32", m.wave, 0, "the first wave stores LSE");
         e.s_cbranch_scc1(".Lmerge_end");
         e.v_log_f32(m.total, m.total);
+        if (!form.scaled_maximum)
+            e.v_mul_f32(m.highest, m.score_scale, m.highest, "in base-2 units");
         e.v_add_f32(m.total, m.total, m.highest, "log2 of the row sum; -inf for a row without keys");
+        if (form.sigma != 0)
+            e.v_add_f32(m.total, Float{-form.sigma}, m.total);
         e.v_mul_f32(m.total, Float{std::numbers::ln2_v<float>}, m.total, "natural logarithm");
         emit_rows(e, m, m.lse, m.lse_batch, m.lse_head, 4, 4);
         e.v_lshlrev_b32(m.a, 2, m.lane_row);
@@ -256,7 +337,7 @@ void emit_store(Emitter& e, const Merge& m, const ForwardOptions& o) {
 
 } // namespace
 
-KernelFile make_merge_kernel(const std::string& name, const ForwardOptions& o) {
+KernelFile make_merge_kernel(const std::string& name, const ForwardOptions& o, const PartForm& form) {
     const unsigned parts = 1u << o.split_bits;
     SAllocator scalars(102);
     VAllocator vectors(256);
@@ -266,8 +347,8 @@ KernelFile make_merge_kernel(const std::string& name, const ForwardOptions& o) {
     Emitter e(file.code);
     emit_start(e, m, o);
     emit_loads(e, m, parts);
-    emit_merge(e, m, o, parts);
-    emit_store(e, m, o);
+    emit_merge(e, m, o, form, parts);
+    emit_store(e, m, o, form);
     schedule::insert_memory_waits(file.code);
     schedule::insert_hazard_nops(file.code);
 

@@ -120,6 +120,27 @@ void emit_tile_blocks(Emitter& e, const ForwardOptions& o, SReg row, SReg seq_q,
     e.s_lshr_b32(blocks, blocks, o.block_bits, "key blocks of the tile");
 }
 
+void emit_pair_blocks(Emitter& e, const ForwardOptions& o, SReg tile, SReg last_tile, SReg seq_q, SReg seq_kv,
+                      SReg diagonal, SReg blocks, SReg before, SReg all, SReg scratch) {
+    const SReg row = scratch[0], keys = scratch[1], other = scratch[2], partner = scratch[3];
+    e.s_mul_i32(row, tile, o.tile_rows(), "first query row");
+    emit_tile_blocks(e, o, row, seq_q, seq_kv, diagonal, blocks, keys);
+    if (!o.causal) {
+        e.s_mov_b32(before, 0);
+        e.s_mov_b32(all, blocks);
+        return;
+    }
+    e.s_sub_u32(partner, last_tile, tile, "tile j goes with tile last - j");
+    e.s_mul_i32(row, partner, o.tile_rows());
+    emit_tile_blocks(e, o, row, seq_q, seq_kv, diagonal, other, keys);
+    e.s_add_u32(other, other, transition_blocks);
+    e.s_cmp("eq_u32", partner, tile, "the middle tile stands alone");
+    e.s_cselect_b32(other, 0, other);
+    e.s_add_u32(all, blocks, other);
+    e.s_cmp("gt_u32", tile, partner, "the second tile's blocks come behind the first one's");
+    e.s_cselect_b32(before, other, 0);
+}
+
 void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,
                     unsigned v_row_bytes, const std::string& prefix) {
     const std::string set_up = prefix + "_set_up", end = prefix + "_end", done = prefix + "_done";
@@ -168,20 +189,26 @@ void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
     e.label(set_up);
     const SReg row = w.after[1];
     e.s_mul_i32(row, tile, o.tile_rows(), "first query row");
-    emit_tile_blocks(e, o, row, w.seq_q, w.seq_kv, w.diagonal, w.blocks_left, keys);
     if (o.split_bits > 0) {
-        const SReg blocks = w.blocks_left, part = t[10], end_block = t[11], first = t[12], next = t[14];
-        e.s_and_b32(part, w.after[3], (1 << o.split_bits) - 1, "this item's part of the keys");
-        e.s_mul_i32(first, blocks, part, "blocks [n part / parts, n (part + 1) / parts)");
-        e.s_add_u32(end_block, first, blocks);
+        const SReg blocks = w.blocks_left, part = t[10], end_block = t[11], first = t[12], next = t[9],
+                   before = t[14], all = t[15];
+        emit_pair_blocks(e, o, tile, w.last_tile, w.seq_q, w.seq_kv, w.diagonal, blocks, before, all,
+                         t.sub(0, 4));
+        e.s_and_b32(part, w.after[3], (1 << o.split_bits) - 1, "this item's part of the pair's blocks");
+        e.s_mul_i32(first, all, part, "blocks [n part / parts, n (part + 1) / parts)");
+        e.s_add_u32(end_block, first, all);
         e.s_lshr_b32(first, first, o.split_bits);
         e.s_lshr_b32(end_block, end_block, o.split_bits);
         e.s_add_u32(next, part, 1);
-        e.s_cmp("lt_u32", blocks, 1 << o.split_bits, "fewer blocks than parts: one each");
+        e.s_cmp("lt_u32", all, 1 << o.split_bits, "fewer blocks than parts: one each");
         e.s_cselect_b32(first, part, first);
         e.s_cselect_b32(end_block, next, end_block);
-        e.s_cmp("ge_u32", first, blocks);
-        e.s_cbranch_scc1(again, "none for this part");
+        e.s_sub_i32(first, first, before, "what of them is in this tile");
+        e.s_sub_i32(end_block, end_block, before);
+        e.s_max_i32(first, first, 0);
+        e.s_min_i32(end_block, end_block, blocks);
+        e.s_cmp("ge_i32", first, end_block);
+        e.s_cbranch_scc1(again, "nothing");
         e.s_sub_u32(w.blocks_left, end_block, first);
         e.s_sub_u32(w.blocks_left, w.blocks_left, 1);
         if (o.from_diagonal)
@@ -189,6 +216,7 @@ void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
         e.s_lshl_b32(w.key, first, o.block_bits);
         e.s_lshr_b32(batch_entry, w.after[3], o.split_bits);
     } else {
+        emit_tile_blocks(e, o, row, w.seq_q, w.seq_kv, w.diagonal, w.blocks_left, keys);
         e.s_sub_u32(w.blocks_left, w.blocks_left, 1);
         if (o.from_diagonal)
             e.s_lshl_b32(w.key, w.blocks_left, o.block_bits, "the last block first");

@@ -46,6 +46,15 @@ void emit_next_tile(isa::Emitter& e, const WorkRegisters& w, const ForwardOption
 void emit_tile_blocks(isa::Emitter& e, const ForwardOptions& o, isa::SReg row, isa::SReg seq_q,
                       isa::SReg seq_kv, isa::SReg diagonal, isa::SReg blocks, isa::SReg keys);
 
+/// Of a split over keys: the key blocks of tile `tile` and those that come before it where its pair's blocks
+/// are counted through, first tile first; `all`: blocks of the pair. Between the tiles are
+/// `transition_blocks` that nobody computes, so that the item with the end of one and the begin of the other
+/// gets as many fewer. A tile alone is a pair of its own. Scratch: 4.
+inline constexpr int transition_blocks = 1;
+void emit_pair_blocks(isa::Emitter& e, const ForwardOptions& o, isa::SReg tile, isa::SReg last_tile,
+                      isa::SReg seq_q, isa::SReg seq_kv, isa::SReg diagonal, isa::SReg blocks,
+                      isa::SReg before, isa::SReg all, isa::SReg scratch);
+
 /// Moves the descriptors up by one block and the cursor to the next block of its tile: descriptor `after`,
 /// buffer descriptors with the bytes that exist. Once per block; scratch: 3 SGPRs.
 void emit_advance(isa::Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,

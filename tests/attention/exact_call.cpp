@@ -82,6 +82,11 @@ Result call(Context& context, const Problem& dense, const DrawnInputs& values, c
     args.lse_batch_stride = p.lse_batch_stride, args.lse_head_stride = p.lse_head_stride;
     args.mask = p.mask;
     args.softmax_scale = p.softmax_scale;
+    if (p.dtype == DType::e4m3) {
+        args.q_descale = values.q_descale;
+        args.k_descale = values.k_descale;
+        args.v_descale = values.v_descale;
+    }
     context.attention(args);
     runtime::synchronize(*runtime_of(context), 0);
 
@@ -96,17 +101,21 @@ Result call(Context& context, const Problem& dense, const DrawnInputs& values, c
     return result;
 }
 
-void put(std::vector<std::byte>& tensor, std::size_t element, float value) {
+void put(DType dtype, std::vector<std::byte>& tensor, std::size_t element, float value) {
+    if (dtype == DType::e4m3) {
+        tensor[element] = std::byte{float_to_e4m3(value)};
+        return;
+    }
     const std::uint16_t bits = float_to_bf16(value);
     std::memcpy(tensor.data() + 2 * element, &bits, 2);
 }
 
 DrawnInputs constant_qk(const Problem& p, float q, float k) {
     DrawnInputs inputs;
-    const auto fill = [](std::vector<std::byte>& tensor, std::int64_t elements, float value) {
-        tensor.resize(static_cast<std::size_t>(2 * elements));
+    const auto fill = [&p](std::vector<std::byte>& tensor, std::int64_t elements, float value) {
+        tensor.resize(static_cast<std::size_t>((p.dtype == DType::e4m3 ? 1 : 2) * elements));
         for (std::size_t i = 0; i < static_cast<std::size_t>(elements); ++i)
-            put(tensor, i, value);
+            put(p.dtype, tensor, i, value);
     };
     fill(inputs.q, p.batch * p.heads_q * p.seq_q * p.dim_qk, q);
     fill(inputs.k, p.batch * p.heads_kv * p.seq_kv * p.dim_qk, k);

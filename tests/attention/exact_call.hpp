@@ -24,11 +24,12 @@ struct Result {
 Result call(Context& context, const Problem& dense, const DrawnInputs& values, const Problem& p);
 
 /// Contiguous BHSD inputs of a problem, one value each for all elements of q and k; v[b, h, j, :] = ramp(j).
+/// Descales are 1.
 template <class Ramp>
 DrawnInputs constant_inputs(const Problem& p, float q, float k, const Ramp& ramp);
 
-void put(std::vector<std::byte>& tensor, std::size_t element, float value); ///< BF16
-DrawnInputs constant_qk(const Problem& p, float q, float k);                ///< v all zeros
+void put(DType dtype, std::vector<std::byte>& tensor, std::size_t element, float value); ///< rounded
+DrawnInputs constant_qk(const Problem& p, float q, float k);                             ///< v all zeros
 
 template <class Ramp>
 DrawnInputs constant_inputs(const Problem& p, float q, float k, const Ramp& ramp) {
@@ -36,7 +37,7 @@ DrawnInputs constant_inputs(const Problem& p, float q, float k, const Ramp& ramp
     for (std::int64_t bh = 0; bh < p.batch * p.heads_kv; ++bh)
         for (std::int64_t j = 0; j < p.seq_kv; ++j)
             for (std::int64_t d = 0; d < p.dim_v; ++d)
-                put(inputs.v, static_cast<std::size_t>((bh * p.seq_kv + j) * p.dim_v + d),
+                put(p.dtype, inputs.v, static_cast<std::size_t>((bh * p.seq_kv + j) * p.dim_v + d),
                     static_cast<float>(ramp(j)));
     return inputs;
 }

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/attention/forms.hpp"
 #include "tests/attention/rig.hpp"
 
 using namespace zyfa;
@@ -36,14 +37,16 @@ const std::vector<Refusal> refusals{
      ErrorCode::invalid_argument, "q.sizes[1]"},
     {"e4m3fnuz", [](AttentionArgs& a) { a.q.dtype = a.k.dtype = a.v.dtype = DType::e4m3fnuz; },
      ErrorCode::unsupported, "q.dtype"},
-    {"mixed dtypes", [](AttentionArgs& a) { a.k.dtype = DType::e4m3; }, ErrorCode::invalid_argument,
-     "k.dtype"},
+    {"mixed dtypes",
+     [](AttentionArgs& a) { a.k.dtype = a.k.dtype == DType::bf16 ? DType::e4m3 : DType::bf16; },
+     ErrorCode::invalid_argument, "k.dtype"},
     {"negative scale", [](AttentionArgs& a) { a.softmax_scale = -1.0f; }, ErrorCode::invalid_argument,
      "softmax_scale"},
     {"NaN scale", [](AttentionArgs& a) { a.softmax_scale = std::numeric_limits<float>::quiet_NaN(); },
      ErrorCode::invalid_argument, "softmax_scale"},
-    {"a descale for BF16", [](AttentionArgs& a) { a.k_descale = 2.0f; }, ErrorCode::invalid_argument,
-     "k_descale"},
+    {"a descale for BF16, a negative one for FP8",
+     [](AttentionArgs& a) { a.k_descale = a.q.dtype == DType::bf16 ? 2.0f : -2.0f; },
+     ErrorCode::invalid_argument, "k_descale"},
     {"output over an input", [](AttentionArgs& a) { a.o.data = a.q.data; }, ErrorCode::invalid_argument, "o"},
     {"tensors on two devices", [](AttentionArgs& a) { a.k.device = 1; }, ErrorCode::invalid_argument,
      "k.device"},
@@ -57,8 +60,13 @@ bool untouched(const std::vector<std::byte>& bytes) {
 
 TEST_CASE("wrong arguments are refused by name, first call or later") {
     Context context(simulator(Mode::off));
-    for (const bool resident : {false, true}) {
-        Tensors tensors(context, bf16(1, 4, 2, 100, 100));
+    for (const auto& [form, resident] : {std::pair{forms[0], false},
+                                         {forms[0], true},
+                                         {forms[2], false},
+                                         {forms[3], false},
+                                         {forms[3], true}}) {
+        const auto assembled = context.counters().assembled;
+        Tensors tensors(context, shape(form, 1, 4, 2, 100, 100));
         if (resident) {
             context.attention(tensors.args());
             CHECK(tensors.check(32).empty());
@@ -72,7 +80,7 @@ TEST_CASE("wrong arguments are refused by name, first call or later") {
             CHECK_MESSAGE(error.argument() == refusal.argument, refusal.what, ": ", error.what());
         }
         CHECK(untouched(tensors.output()));
-        CHECK(context.counters().assembled == (resident ? 1 : 0));
+        CHECK(context.counters().assembled == assembled + (resident ? 1 : 0));
     }
 }
 

@@ -65,6 +65,11 @@ Tensors::Tensors(Context& context, const Problem& problem, int device, Distribut
       inputs_(draw_inputs(problem, distribution, 5)), q_(runtime_, device, tuner::layout_q(problem)),
       k_(runtime_, device, tuner::layout_k(problem)), v_(runtime_, device, tuner::layout_v(problem)),
       o_(runtime_, device, tuner::layout_o(problem)) {
+    if (problem.dtype == DType::e4m3) {
+        problem_.q_descale = inputs_.q_descale;
+        problem_.k_descale = inputs_.k_descale;
+        problem_.v_descale = inputs_.v_descale;
+    }
     q_.upload(inputs_.q);
     k_.upload(inputs_.k);
     v_.upload(inputs_.v);
@@ -98,6 +103,12 @@ AttentionArgs Tensors::args() {
     args.mask = problem_.mask;
     args.softmax_scale = problem_.softmax_scale;
     args.nan_exact = problem_.nan_exact;
+    args.probability = problem_.probability;
+    if (problem_.dtype == DType::e4m3) {
+        args.q_descale = problem_.q_descale;
+        args.k_descale = problem_.k_descale;
+        args.v_descale = problem_.v_descale;
+    }
     return args;
 }
 
@@ -136,7 +147,7 @@ std::string Tensors::check(std::optional<std::size_t> rows) {
     const tuner::GateReference reference(problem_, inputs_.tensors(),
                                          tuner::sample_rows(problem_, std::min(rows.value_or(all), all)));
     Measurement measurement;
-    tuner::check_rows(reference, {}, o_bytes_, lse_bytes_, measurement);
+    tuner::check_rows(reference, tuner::gate_limits(problem_), o_bytes_, lse_bytes_, measurement);
     return measurement.message;
 }
 

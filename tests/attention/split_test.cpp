@@ -6,6 +6,8 @@
 #include <doctest/doctest.h>
 
 #include "tests/attention/capture.hpp"
+#include "tests/attention/exact_call.hpp"
+#include "tests/attention/forms.hpp"
 #include "tests/attention/rig.hpp"
 
 using namespace zyfa;
@@ -13,8 +15,11 @@ using namespace zyfa::test;
 
 namespace {
 
-Problem few_heads(std::int64_t dim_qk, std::int64_t batch = 1) {
-    return Problem::contiguous(DType::bf16, batch, 1, 1, 1100, 2100, dim_qk, 128, Mask::causal);
+/// Forms with blocks of 64 and of 128 keys.
+constexpr Form few_bf16{DType::bf16, 128}, few_fp8{DType::e4m3, 128};
+
+Problem few_heads(const Form& form, std::int64_t batch = 1) {
+    return shape(form, batch, 1, 1, 700, 2100);
 }
 
 bool splits(const Explanation& e) {
@@ -26,14 +31,15 @@ bool splits(const Explanation& e) {
 
 TEST_CASE("few heads are split over keys by default, and right") {
     Context context(simulator(Mode::off));
-    for (const std::int64_t d : {128, 192}) {
-        const Problem p = few_heads(d);
+    for (const Form& form : forms) {
+        const Problem p = few_heads(form);
         CHECK(splits(context.explain(p)));
         Tensors tensors(context, p);
         context.attention(tensors.args());
-        CHECK(tensors.check(300) == "");
+        CHECK(tensors.check(80) == "");
         const auto first = tensors.output();
-        for (int i = 0; i < 3; ++i) { // the workspace is another one, or the same with other contents
+        for (int i = 0; i < (form.dtype == DType::bf16 ? 2 : 1);
+             ++i) { // the workspace is another one, or the same with other contents
             context.attention(tensors.args());
             CHECK(tensors.output() == first);
         }
@@ -42,9 +48,9 @@ TEST_CASE("few heads are split over keys by default, and right") {
 
 TEST_CASE("split calls on two streams at once do not share a workspace") {
     Context context(simulator(Mode::off));
-    Tensors a(context, few_heads(128), 0, Distribution::logit_sd_1),
-        b(context, few_heads(128), 0, Distribution::logit_sd_4);
-    context.prepare(few_heads(128));
+    Tensors a(context, few_heads(few_bf16), 0, Distribution::logit_sd_1),
+        b(context, few_heads(few_bf16), 0, Distribution::logit_sd_4);
+    context.prepare(few_heads(few_bf16));
     const runtime::Stream one(runtime_of(context), 0), two(runtime_of(context), 0);
     for (int i = 0; i < 3; ++i) {
         AttentionArgs of_a = a.args(), of_b = b.args();
@@ -58,7 +64,7 @@ TEST_CASE("split calls on two streams at once do not share a workspace") {
 
 TEST_CASE("a split call is captured with its workspace and replayed") {
     Context context(simulator(Mode::off));
-    Tensors tensors(context, few_heads(128));
+    Tensors tensors(context, few_heads(few_bf16));
     context.attention(tensors.args());
     const auto expected = tensors.output();
     tensors.clear();
@@ -80,23 +86,32 @@ TEST_CASE("batch_invariant: split and schedule of a batch of 1 for any batch") {
     Context plain(options);
     options.batch_invariant = true;
     Context invariant(options);
-    CHECK(plain.explain(few_heads(128)).schedule != plain.explain(few_heads(128, 512)).schedule);
-    CHECK(invariant.explain(few_heads(128)).schedule == invariant.explain(few_heads(128, 512)).schedule);
-    CHECK(invariant.explain(few_heads(128)).schedule == plain.explain(few_heads(128)).schedule);
+    for (const Form& form : {few_bf16, few_fp8}) {
+        const Problem one = few_heads(form), many = few_heads(form, 512);
+        CHECK(plain.explain(one).schedule != plain.explain(many).schedule);
+        CHECK(invariant.explain(one).schedule == invariant.explain(many).schedule);
+        CHECK(invariant.explain(one).schedule == plain.explain(one).schedule);
 
-    Tensors one(invariant, few_heads(128)), three(invariant, few_heads(128, 3));
-    invariant.attention(one.args());
-    invariant.attention(three.args());
-    const auto alone = one.output(), together = three.output();
-    CHECK(std::equal(alone.begin(), alone.end(), together.begin()));
-    CHECK(three.check(100) == "");
+        const Problem three = few_heads(form, 3);
+        const DrawnInputs values = draw_inputs(three, Distribution::logit_sd_1, 5);
+        const Result alone = call(invariant, three, values, one),
+                     together = call(invariant, three, values, three);
+        CHECK(std::equal(alone.o.begin(), alone.o.end(), together.o.begin()));
+        CHECK(std::equal(alone.lse.begin(), alone.lse.end(), together.lse.begin()));
+        Tensors tensors(invariant, three);
+        invariant.attention(tensors.args());
+        CHECK(tensors.check(40) == "");
+    }
 }
 
 TEST_CASE("tuning tries other numbers of parts and takes one that passes the gate") {
     Context context(simulator(Mode::tune));
-    const Problem p = Problem::contiguous(DType::bf16, 1, 1, 1, 100, 1100, 128, 128, Mask::none);
-    Tensors tensors(context, p);
-    context.attention(tensors.args());
-    CHECK(tensors.check(64) == "");
-    CHECK(context.counters().timed > 1);
+    for (const Form& form : {few_bf16, few_fp8}) {
+        const Problem p = shape(form, 1, 1, 1, 100, 1100, Mask::none);
+        const auto before = context.counters().timed;
+        Tensors tensors(context, p);
+        context.attention(tensors.args());
+        CHECK(tensors.check(64) == "");
+        CHECK(context.counters().timed > before + 1);
+    }
 }
