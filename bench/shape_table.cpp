@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// build/bin/zyfa_shape_table: the paper's configurations (Table VI, Figure 8) on the simulator's timing
-// model.
+// build/bin/zyfa_shape_table [longest S] [kernel] [name=value]: the paper's configurations (Table VI, Figure
+// 8) on the simulator's timing model, as CSV; bench/performance_page.py makes the page of it.
 //
 // Per configuration, workgroup 0 of the launch as a GPU of 256 compute units would get it runs on the cycle
-// model, with all its query tiles; the others have the same work (tiles come in pairs of equal length). All
-// heads read the same data, so that memory stays small. TFLOP/s by the paper's formula (1), at the clock that
-// the model says a whole chip of such workgroups settles at. Nothing here is measured on a GPU.
+// model; the others have the same work (tiles come in pairs of equal length). Of more than two pairs, one and
+// then two are run: each further one adds what the second added. All heads read the same data, so that memory
+// stays small. TFLOP/s by the paper's formula (1), at the clock that the model says a whole chip of such
+// workgroups settles at. Nothing here is measured on a GPU.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +22,7 @@
 #include "sim/engine.hpp"
 #include "sim/timing/clock_model.hpp"
 #include "sim/timing/report.hpp"
+#include "templates/attention/kernarg.hpp"
 #include "templates/template.hpp"
 
 namespace {
@@ -39,24 +41,41 @@ double flops(const Problem& p) {
     return static_cast<double>(p.batch * p.heads_q) * s * s * static_cast<double>(p.dim_qk + p.dim_v);
 }
 
-std::uint64_t gaussian(sim::Memory& memory, std::int64_t elements, std::uint32_t which) {
+/// Gaussian values of SD 0.1 (paper Section V-B); e4m3: times 2^10, which the descales take back.
+std::uint64_t gaussian(sim::Memory& memory, DType dtype, std::int64_t elements, std::uint32_t which) {
     const auto count = static_cast<std::size_t>(elements);
     const std::uint64_t address = memory.allocate(2 * count, sim::AllocationKind::device, 0);
     Random random(1, which, 0);
-    auto* values = reinterpret_cast<std::uint16_t*>(address);
-    for (std::size_t i = 0; i < count; ++i)
-        values[i] = float_to_bf16(static_cast<float>(0.1 * random.normal())); // paper Section V-B
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto value = static_cast<float>(0.1 * random.normal());
+        if (dtype == DType::e4m3)
+            reinterpret_cast<std::uint8_t*>(address)[i] = float_to_e4m3(1024 * value);
+        else
+            reinterpret_cast<std::uint16_t*>(address)[i] = float_to_bf16(value);
+    }
     return address;
 }
 
-Row measure(std::int64_t dim_qk, std::int64_t group, std::int64_t seq, jit::Assembler& assembler,
-            const char* schedule_text) {
-    const std::int64_t heads = std::max<std::int64_t>(32, 262144 / seq);
-    Problem p =
-        Problem::contiguous(DType::bf16, 1, heads, heads / group, seq, seq, dim_qk, 128, Mask::causal);
-    for (Strides* s : {&p.q, &p.k, &p.v, &p.o})
-        s->head = s->batch = 0;
-    p.lse_head_stride = p.lse_batch_stride = 0;
+/// What one workgroup took, as numbers that pairs of tiles add to.
+struct Work {
+    double cycles = 0, loop = 0, busy = 0, matrix = 0; ///< matrix: of all SIMDs
+    void add(const Work& w, double times) {
+        cycles += times * w.cycles, loop += times * w.loop, busy += times * w.busy;
+        matrix += times * w.matrix;
+    }
+};
+
+Work work_of(const sim::timing::TimingReport& report) {
+    Work w;
+    w.cycles = static_cast<double>(report.cycles);
+    w.loop = static_cast<double>(report.last_matrix - report.first_matrix);
+    w.busy = report.whole_loop() * w.loop;
+    for (const std::uint64_t cycles : report.matrix)
+        w.matrix += static_cast<double>(cycles);
+    return w;
+}
+
+Row measure(const Problem& p, jit::Assembler& assembler, const char* schedule_text) {
     const templates::Template& form = templates::template_for(p);
     Schedule schedule = form.default_schedule(p);
     if (schedule_text) // "name=value" of a number
@@ -71,9 +90,11 @@ Row measure(std::int64_t dim_qk, std::int64_t group, std::int64_t seq, jit::Asse
     sim::Engine engine(memory, config);
     const auto code =
         sim::CodeObject::load(memory, assembler.assemble(kernel.assembly, kernel.target, kernel.name).elf, 0);
-    const std::uint64_t q = gaussian(memory, seq * dim_qk, 1), k = gaussian(memory, seq * dim_qk, 2),
-                        v = gaussian(memory, seq * 128, 3), o = gaussian(memory, seq * 128, 4),
-                        lse = gaussian(memory, seq * 2, 5);
+    const std::uint64_t q = gaussian(memory, p.dtype, p.seq_q * p.dim_qk, 1),
+                        k = gaussian(memory, p.dtype, p.seq_q * p.dim_qk, 2),
+                        v = gaussian(memory, p.dtype, p.seq_q * 128, 3),
+                        o = gaussian(memory, DType::bf16, p.seq_q * 128, 4),
+                        lse = gaussian(memory, DType::bf16, p.seq_q * 2, 5);
     for (const templates::KernargPatch& patch : plan.patches) {
         using Field = templates::KernargField;
         const std::uint64_t pointer = patch.field == Field::q     ? q
@@ -85,52 +106,90 @@ Row measure(std::int64_t dim_qk, std::int64_t group, std::int64_t seq, jit::Asse
         if (pointer != 0)
             std::memcpy(plan.kernarg.data() + patch.offset, &pointer, sizeof pointer);
     }
-    sim::Launch launch;
-    launch.code = code;
-    launch.kernel = code->kernel(plan.kernel);
-    launch.grid = {1, 1, 1}; // its step stays that of the whole grid
-    launch.block = plan.block;
-    launch.kernarg = plan.kernarg;
-    launch.timed_workgroups = 1;
-    const sim::LaunchResult result = engine.run(launch);
-    if (result.fault) {
-        std::fprintf(stderr, "%s\n", result.fault->text.c_str());
-        std::exit(1);
+    // Of the whole grid, workgroup 0 runs, and of its pairs of tiles `pairs`.
+    auto run = [&](std::uint32_t pairs) {
+        templates::attention::Kernarg kernarg;
+        std::memcpy(&kernarg, plan.kernarg.data(), sizeof kernarg);
+        kernarg.items = std::min(kernarg.items, pairs * kernarg.step);
+        std::memcpy(plan.kernarg.data(), &kernarg, sizeof kernarg);
+        sim::Launch launch;
+        launch.code = code;
+        launch.kernel = code->kernel(plan.kernel);
+        launch.grid = {1, 1, 1}; // its step stays that of the whole grid
+        launch.block = plan.block;
+        launch.kernarg = plan.kernarg;
+        launch.timed_workgroups = 1;
+        const sim::LaunchResult result = engine.run(launch);
+        if (result.fault) {
+            std::fprintf(stderr, "%s\n", result.fault->text.c_str());
+            std::exit(1);
+        }
+        return result.timing.at(0);
+    };
+    const auto pairs = std::max<std::uint32_t>(
+        1, static_cast<std::uint32_t>(p.seq_q * p.heads_q / 512 / compute_units)); // of each workgroup
+    const std::shared_ptr<const sim::timing::TimingReport> report = run(std::min(pairs, 2u));
+    Work work = work_of(*report);
+    if (pairs > 2) {
+        Work further = work;
+        further.add(work_of(*run(1)), -1);
+        work.add(further, pairs - 2);
     }
-    const sim::timing::TimingReport& report = *result.timing.at(0);
     Row row;
-    row.cycles = static_cast<double>(report.cycles);
-    row.steady = report.steady().matrix_busy; // inside one tile; 0 where none is long enough
-    row.whole = report.whole_loop();
-    double matrix_cycles = 0; // of all SIMDs of the chip
-    for (const std::uint64_t cycles : report.matrix)
-        matrix_cycles += static_cast<double>(cycles) * compute_units;
-    row.useful = flops(p) / (1024 * matrix_cycles); // 1024 FLOP per cycle of a SIMD (paper Section III-A)
-    row.clock_ghz = sim::timing::sustained_ghz(report.activity());
+    row.cycles = work.cycles;
+    row.steady = report->steady().matrix_busy; // inside one tile; 0 where none is long enough
+    row.whole = work.busy / work.loop;
+    // 1024 FLOP per cycle of a SIMD in BF16, twice as many in FP8 (paper Section III-A)
+    row.useful = flops(p) / ((p.dtype == DType::e4m3 ? 2048 : 1024) * work.matrix * compute_units);
+    row.clock_ghz = sim::timing::sustained_ghz(report->activity());
     row.tflops = flops(p) / (row.cycles / row.clock_ghz) * 1e-3;
     return row;
+}
+
+Problem problem_of(DType dtype, std::int64_t dim_qk, std::int64_t group, std::int64_t seq) {
+    const std::int64_t heads = std::max<std::int64_t>(32, 262144 / seq);
+    Problem p = Problem::contiguous(dtype, 1, heads, heads / group, seq, seq, dim_qk, 128, Mask::causal);
+    for (Strides* s : {&p.q, &p.k, &p.v, &p.o})
+        s->head = s->batch = 0;
+    p.lse_head_stride = p.lse_batch_stride = 0;
+    if (dtype == DType::e4m3)
+        p.q_descale = p.k_descale = p.v_descale = 1.0f / 1024;
+    return p;
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
     const std::int64_t longest = argc > 1 ? std::atoll(argv[1]) : 32768;
-    const char* parameter = argc > 2 ? argv[2] : nullptr; // tau=8, say
+    const std::string only = argc > 2 ? argv[2] : "";     // fp8_128, say
+    const char* parameter = argc > 3 ? argv[3] : nullptr; // tau=8, say
     std::unique_ptr<jit::Assembler> assembler = jit::make_assembler("");
     if (!assembler) {
         std::fprintf(stderr, "no assembler for gfx950\n");
         return 1;
     }
     std::printf("kernel,heads,S,cycles,matrix_busy_steady,matrix_busy_whole,useful_share,clock_ghz,tflops\n");
-    for (const std::int64_t dim_qk : {128, 192})
+    struct Form {
+        const char* name;
+        DType dtype;
+        std::int64_t dim_qk;
+        Probability probability = Probability::automatic;
+    };
+    for (const Form& form : {Form{"bf16_128", DType::bf16, 128}, Form{"bf16_192", DType::bf16, 192},
+                             Form{"fp8_128", DType::e4m3, 128}, Form{"fp8_192", DType::e4m3, 192},
+                             Form{"fp8_192_lean", DType::e4m3, 192, Probability::lean}}) {
+        if (!only.empty() && only != form.name)
+            continue;
         for (const std::int64_t group : {1, 4})
             for (std::int64_t seq = 1024; seq <= longest; seq *= 2) {
-                const Row r = measure(dim_qk, group, seq, *assembler, parameter);
-                std::printf("bf16_%lld,%s,%lld,%.0f,%.3f,%.3f,%.3f,%.2f,%.0f\n",
-                            static_cast<long long>(dim_qk), group == 1 ? "MHA" : "GQA",
-                            static_cast<long long>(seq), r.cycles, r.steady, r.whole, r.useful, r.clock_ghz,
-                            r.tflops);
+                Problem p = problem_of(form.dtype, form.dim_qk, group, seq);
+                p.probability = form.probability;
+                const Row r = measure(p, *assembler, parameter);
+                std::printf("%s,%s,%lld,%.0f,%.3f,%.3f,%.3f,%.2f,%.0f\n", form.name,
+                            group == 1 ? "MHA" : "GQA", static_cast<long long>(seq), r.cycles, r.steady,
+                            r.whole, r.useful, r.clock_ghz, r.tflops);
                 std::fflush(stdout);
             }
+    }
     return 0;
 }

