@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The library's symbol table against the list of AMD's, and functions found by name.
+#include "tests/sim/hip/client_functions.hpp"
 #include "tests/sim/hip/fixture.hpp"
 
 #include <dlfcn.h>
@@ -24,8 +25,8 @@ std::map<std::string, std::string> listed() {
     return result;
 }
 
-/// Defined global functions of a shared library, by its dynamic symbol table.
-std::set<std::string> functions_of(const char* path) {
+/// Defined global functions of a shared library, by its dynamic symbol table; false: a stub (weak).
+std::map<std::string, bool> functions_of(const char* path) {
     std::ifstream file(path, std::ios::binary);
     const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     REQUIRE_GT(bytes.size(), sizeof(Elf64_Ehdr));
@@ -36,7 +37,7 @@ std::set<std::string> functions_of(const char* path) {
         std::memcpy(&result, bytes.data() + header.e_shoff + i * sizeof result, sizeof result);
         return result;
     };
-    std::set<std::string> names;
+    std::map<std::string, bool> names;
     for (unsigned i = 0; i < header.e_shnum; ++i) {
         const Elf64_Shdr table = section(i);
         if (table.sh_type != SHT_DYNSYM)
@@ -46,7 +47,8 @@ std::set<std::string> functions_of(const char* path) {
             Elf64_Sym symbol;
             std::memcpy(&symbol, bytes.data() + table.sh_offset + at, sizeof symbol);
             if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx != SHN_ABS)
-                names.insert(bytes.data() + strings.sh_offset + symbol.st_name);
+                names[bytes.data() + strings.sh_offset + symbol.st_name] =
+                    ELF64_ST_BIND(symbol.st_info) != STB_WEAK;
         }
     }
     return names;
@@ -66,16 +68,39 @@ TEST_CASE("the library exports AMD's functions in AMD's version nodes, and nothi
     REQUIRE(handle != nullptr);
     for (const auto& [name, node] : expected)
         CHECK_MESSAGE(dlvsym(handle, name.c_str(), node.c_str()) != nullptr, name << '@' << node);
-    for (const std::string& name : functions_of(ZYFA_SIM_HIP_LIBRARY))
+    for (const auto& [name, served] : functions_of(ZYFA_SIM_HIP_LIBRARY))
         CHECK_MESSAGE((expected.contains(name) || name.starts_with("zyfaSim")), name);
-    for (const char* name : {"zyfaSimVersion", "zyfaSimSetDeviceCount", "zyfaSimSetDevice",
-                             "zyfaSimLastFault", "zyfaSimClearFault", "zyfaSimLastLaunch",
-                             "zyfaSimReadTelemetry", "zyfaSimLastTiming", "zyfaSimLastTrace"})
+    for (const char* name :
+         {"zyfaSimVersion", "zyfaSimSetDeviceCount", "zyfaSimSetDevice", "zyfaSimDeviceText",
+          "zyfaSimLastFault", "zyfaSimClearFault", "zyfaSimLastLaunch", "zyfaSimReadTelemetry",
+          "zyfaSimLastTiming", "zyfaSimLastTrace", "zyfaSimLastGrid", "zyfaSimSanitizerReport",
+          "zyfaSimSanitizerErrors", "zyfaSimSanitizerClear"})
         CHECK_MESSAGE(dlsym(handle, name) != nullptr, name);
     dlclose(handle);
 }
 
-TEST_CASE("a function that is not there yet says so by its code") {
+TEST_CASE("which functions are served, and that what clients call is, but for graphics") {
+    const std::map<std::string, bool> functions = functions_of(ZYFA_SIM_HIP_LIBRARY);
+    const std::set<std::string> refused(std::begin(zyfa::sim::hip::test::refused_functions),
+                                        std::end(zyfa::sim::hip::test::refused_functions));
+    unsigned served = 0;
+    for (const auto& [name, node] : listed())
+        served += functions.at(name);
+    MESSAGE(served << " of 525 functions are served, of 120 that clients call "
+                   << std::size(zyfa::sim::hip::test::client_functions) - refused.size());
+    CHECK_GE(served, 404);
+    CHECK_EQ(std::size(zyfa::sim::hip::test::client_functions), 120);
+    for (const std::string name : zyfa::sim::hip::test::client_functions)
+        CHECK_MESSAGE(functions.at(name) != refused.contains(name), name);
+}
+
+TEST_CASE("a function that is not there yet says so by its code, and prints its name") {
+    for (const char* const name : zyfa::sim::hip::test::refused_functions) {
+        const auto function = reinterpret_cast<hipError_t (*)()>(dlsym(RTLD_DEFAULT, name));
+        REQUIRE_MESSAGE((function != nullptr), name);
+        CHECK_MESSAGE((function() == hipErrorNotSupported), name); // reads no argument
+    }
+
     hipArray_t array = nullptr;
     const hipChannelFormatDesc desc{32, 0, 0, 0, hipChannelFormatKindFloat};
     HIP_EXPECT(hipMallocArray(&array, &desc, 16, 16, 0), hipErrorNotSupported);
