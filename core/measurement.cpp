@@ -79,6 +79,7 @@ void measurement_fields(Archive& archive, Value& m) {
     archive.later("gain_low", m.gain_low);
     archive.later("gain_high", m.gain_high);
     archive.later("block_ms", m.block_ms);
+    archive.later("provenance", m.provenance);
 }
 
 template <class Archive, class Value>
@@ -88,6 +89,7 @@ void later_fields(Archive& archive, Value& e) {
     archive.later("period_ms", e.period_ms);
     archive.later("block_ms", e.block_ms);
     archive.later("device_ms", e.device_ms);
+    archive.later("problem", e.problem_json);
 }
 
 struct Writer {

@@ -35,6 +35,7 @@ struct Measurement {
     CandidateStatus status = CandidateStatus::measured;
     std::string message;       ///< why, where status is not `measured`
     std::string binary_digest; ///< hex, or empty
+    std::string provenance;    ///< of a kernel from a file: which; empty: the template's own
     // Timing, device time per launch in milliseconds
     double median_ms = 0, min_ms = 0, max_ms = 0;
     std::uint32_t blocks = 0, launches = 0;
@@ -70,6 +71,8 @@ struct Evidence {
     /// Policy "sustained": warm-in until settled (< 0: never), period of the slow swing (0: none), block
     /// length, and device time of it all.
     double settled_ms = 0, period_ms = 0, block_ms = 0, device_ms = 0;
+    std::string
+        problem_json; ///< what was tuned, before it was cut (core/problem_json.hpp); empty: not recorded
     std::vector<SeriesPoint> series; ///< thinned to a few hundred points
 
     std::string to_json() const;

@@ -12,13 +12,24 @@ BinaryKey binary_key(const templates::Kernel& kernel) {
 }
 
 Binaries::Binaries(std::shared_ptr<runtime::Runtime> runtime, int device, jit::Assembler& assembler,
-                   const templates::Template& form, const ProblemClass& problem_class)
+                   const templates::Template& form, const ProblemClass& problem_class,
+                   const std::vector<ForeignCandidate>& files)
     : runtime_(std::move(runtime)), device_(device), assembler_(assembler), form_(form),
-      problem_class_(problem_class) {}
+      problem_class_(problem_class), files_(files) {}
+
+const ForeignCandidate* Binaries::file_of(const Schedule& schedule) const {
+    for (const ForeignCandidate& file : files_)
+        if (file.schedule == schedule)
+            return &file;
+    return nullptr;
+}
 
 Binary* Binaries::get(const Schedule& schedule, Measurement& measurement) {
     templates::Kernel kernel;
-    {
+    const ForeignCandidate* const file = file_of(schedule);
+    if (file) {
+        kernel = file->kernel;
+    } else {
         const StopwatchScope timed(instantiate_ms_);
         try {
             kernel = form_.instantiate(problem_class_, schedule);
@@ -34,7 +45,7 @@ Binary* Binaries::get(const Schedule& schedule, Measurement& measurement) {
     if (fresh) {
         binary.digest = key;
         binary.kernel = std::move(kernel);
-        build(binary);
+        build(binary, file);
     }
     measurement.binary_digest = key.hex();
     if (!binary.function) {
@@ -45,12 +56,17 @@ Binary* Binaries::get(const Schedule& schedule, Measurement& measurement) {
     return &binary;
 }
 
-void Binaries::build(Binary& binary) {
+void Binaries::build(Binary& binary, const ForeignCandidate* file) {
     const StopwatchScope timed(assemble_ms_);
     try {
         binary.status = CandidateStatus::assemble_failed;
-        binary.code = assembler_.assemble(binary.kernel.assembly, binary.kernel.target, binary.kernel.name);
-        ++assembled_;
+        if (file) {
+            binary.code = file->code;
+        } else {
+            binary.code =
+                assembler_.assemble(binary.kernel.assembly, binary.kernel.target, binary.kernel.name);
+            ++assembled_;
+        }
         binary.status = CandidateStatus::load_failed;
         const runtime::DeviceGuard guard(*runtime_, device_);
         binary.module = std::make_unique<runtime::Module>(runtime_, device_, binary.code.elf);

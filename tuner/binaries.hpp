@@ -14,6 +14,7 @@
 #include "jit/assembler.hpp"
 #include "runtime/runtime.hpp"
 #include "templates/template.hpp"
+#include "tuner/foreign.hpp"
 
 namespace zyfa::tuner {
 
@@ -34,7 +35,8 @@ BinaryKey binary_key(const templates::Kernel& kernel);
 class Binaries {
   public:
     Binaries(std::shared_ptr<runtime::Runtime> runtime, int device, jit::Assembler& assembler,
-             const templates::Template& form, const ProblemClass& problem_class);
+             const templates::Template& form, const ProblemClass& problem_class,
+             const std::vector<ForeignCandidate>& files = {});
 
     /// The binary of a schedule; a failure is a value (and stays one for every schedule that shares the
     /// binary). Returns null and fills status and message where the template cannot instantiate the schedule
@@ -47,13 +49,15 @@ class Binaries {
     double assemble_ms() const noexcept { return assemble_ms_; }
 
   private:
-    void build(Binary& binary);
+    void build(Binary& binary, const ForeignCandidate* file);
+    const ForeignCandidate* file_of(const Schedule& schedule) const;
 
     std::shared_ptr<runtime::Runtime> runtime_;
     int device_;
     jit::Assembler& assembler_;
     const templates::Template& form_;
     ProblemClass problem_class_;
+    std::vector<ForeignCandidate> files_;
     std::map<Digest, Binary> binaries_;
     std::uint64_t assembled_ = 0;
     double instantiate_ms_ = 0, assemble_ms_ = 0;

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "tuner/foreign.hpp"
+
 namespace zyfa::tuner {
 
 namespace {
@@ -53,6 +55,8 @@ std::string bit_class(const std::vector<templates::ParameterSpec>& space, const 
         if (axis.changes_bits && found != schedule.parameters.end())
             reduced.parameters.insert(*found);
     }
+    if (const auto file = schedule.parameters.find(file_parameter); file != schedule.parameters.end())
+        reduced.parameters.insert(*file); // somebody's own arithmetic
     return reduced.canonical();
 }
 

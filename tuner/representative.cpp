@@ -7,6 +7,7 @@
 
 #include "core/keys.hpp"
 #include "core/validate.hpp"
+#include "zyfa/error.hpp"
 
 namespace zyfa::tuner {
 
@@ -74,17 +75,51 @@ double scores(const Problem& problem) {
     return heads * (rows * skv - rows * (rows - 1) / 2);
 }
 
-Representative representative(const Problem& problem, bool simulated, double budget_s) {
+std::uint64_t tensor_bytes(const Problem& p) {
+    const std::uint32_t element = p.dtype == DType::bf16 ? 2 : 1;
+    return extent_bytes(p.q, p.batch, p.heads_q, p.seq_q, p.dim_qk, element) +
+           extent_bytes(p.k, p.batch, p.heads_kv, p.seq_kv, p.dim_qk, element) +
+           extent_bytes(p.v, p.batch, p.heads_kv, p.seq_kv, p.dim_v, element) +
+           extent_bytes(p.o, p.batch, p.heads_q, p.seq_q, p.dim_v, 2) +
+           (p.lse
+                ? extent_bytes({p.lse_batch_stride, p.lse_head_stride, 0}, p.batch, p.heads_q, 1, p.seq_q, 4)
+                : 0);
+}
+
+Representative representative(const Problem& problem, bool simulated, double budget_s,
+                              std::uint64_t memory_bytes) {
     Representative result{problem, {}};
     const bool closed = close_gaps(result.problem);
     if (closed)
         result.note = "measured without the gaps between rows, heads and batch entries";
+    if (memory_bytes > 0 && tensor_bytes(result.problem) > memory_bytes) {
+        Problem& p = result.problem;
+        const std::int64_t per_kv = p.heads_q / p.heads_kv;
+        while (tensor_bytes(p) > memory_bytes) {
+            if (p.batch > 1) {
+                p.batch = (p.batch + 1) / 2;
+            } else if (p.heads_kv > 1) {
+                p.heads_kv = (p.heads_kv + 1) / 2;
+                p.heads_q = p.heads_kv * per_kv;
+            } else if (!cut_sequences(p)) {
+                throw Error(ErrorCode::invalid_argument, "memory_bytes",
+                            "tuning " + to_string(problem) + " needs at least " +
+                                std::to_string(tensor_bytes(p)) +
+                                " bytes of device memory, cut to one head; "
+                                "allowed are " +
+                                std::to_string(memory_bytes));
+            }
+        }
+        result.note = "measured on " + to_string(p) + ", cut to the memory that tuning may take" +
+                      (closed ? ", without gaps between rows, heads and batch entries" : "");
+    }
     if (!simulated)
         return result;
     const double seconds = budget_s > 0 ? std::min(0.5, budget_s / 16) : 0.5;
     const double limit = seconds * simulated_scores_per_second;
     const std::int64_t group = problem.heads_q / problem.heads_kv;
     Problem& cut = result.problem;
+    const std::string before = to_string(cut);
     while (scores(cut) > limit) {
         if (cut.batch > 1) {
             cut.batch = (cut.batch + 1) / 2;
@@ -95,7 +130,7 @@ Representative representative(const Problem& problem, bool simulated, double bud
             break;
         }
     }
-    if (to_string(cut) != to_string(problem))
+    if (to_string(cut) != before)
         result.note = "measured on " + to_string(cut) + ", cut for the simulator" +
                       (closed ? ", without gaps between rows, heads and batch entries" : "");
     return result;

@@ -27,6 +27,7 @@ struct Representative {
 /// with it the kernel), and at last, only under a budget, both sequence lengths; those keep their remainder
 /// modulo 256, so that a length with a tail still has one, and their order (Sq < Skv, =, >). Strides stay as
 /// they are, but where a tensor spans more than 4 GiB and twice its elements: then all are made contiguous.
-Representative representative(const Problem& problem, bool simulated, double budget_s);
+Representative representative(const Problem& problem, bool simulated, double budget_s,
+                              std::uint64_t memory_bytes = 0);
 
 } // namespace zyfa::tuner

@@ -75,7 +75,8 @@ class Protocol {
         std::optional<double> settled;
         double run_ms = 0;
         const double step = 0.5 * limits_.settle_window_ms;
-        while (run_ms < limits_.settle_most_ms && !(settled && run_ms >= limits_.settle_least_ms)) {
+        while (run_ms < limits_.settle_most_ms && !(settled && run_ms >= limits_.settle_least_ms) &&
+               (series.empty() || !go_on_ || go_on_())) {
             const BlockRequest request{0, std::max(step, limits_.settle_least_ms - run_ms), 0};
             for (const TimedBlock& block : run_blocks({&request, 1})) {
                 series.insert(series.end(), block.samples.begin(), block.samples.end());

@@ -57,7 +57,7 @@ BoundLaunch TestBed::bind(const Binary& binary, const Schedule& schedule,
     values.lse = lse_ ? lse_->data() : nullptr;
     values.score_scale = score_scale(problem_.softmax_scale, problem_.q_descale, problem_.k_descale);
     values.output_scale = problem_.v_descale;
-    templates::LaunchPlan plan = form_.plan(problem_, schedule, shape);
+    templates::LaunchPlan plan = form_.plan(problem_, without_file(schedule), shape);
     void* merge = nullptr;
     std::shared_ptr<const runtime::DeviceBuffer> workspace;
     if (plan.merge) {

@@ -11,9 +11,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/digest.hpp"
+#include "core/problem_json.hpp"
 #include "runtime/versions.hpp"
 #include "tuner/device_lock.hpp"
 #include "tuner/finals.hpp"
+#include "tuner/gate_worker.hpp"
 #include "tuner/guide.hpp"
 #include "tuner/inputs.hpp"
 #include "tuner/journal.hpp"
@@ -89,9 +91,9 @@ class Tuning {
         : runtime_(runtime), device_(device), form_(form), problem_(problem), options_(options), sink_(sink),
           protocol_(protocol_of(options, *runtime)), model_(protocol_ == Protocol::model),
           strategy_(options.search.empty() ? Strategy::exhaustive : strategy_named(options.search)),
-          cut_(representative(problem, runtime->simulated(), options.budget_s)), guard_(*runtime, device),
-          inputs_(inputs.q.empty() ? drawn_inputs(cut_.problem) : inputs),
-          binaries_(runtime, device, assembler, form, classify(problem)),
+          cut_(representative(problem, runtime->simulated(), options.budget_s, options.memory_bytes)),
+          guard_(*runtime, device), inputs_(inputs.q.empty() ? drawn_inputs(cut_.problem) : inputs),
+          binaries_(runtime, device, assembler, form, classify(problem), options.files),
           bed_(runtime, device, form, cut_.problem, inputs_, options.gate_rows) {
         outcome_.gate_ms += watch_.ms();
         check_guide(options, protocol_);
@@ -104,7 +106,9 @@ class Tuning {
     Outcome run() {
         lock_device();
         open_journal();
-        points_ = search_points(form_, problem_, options_.candidates, options_.hint);
+        points_ = search_points(form_, problem_, candidates(), options_.hint);
+        admit_files();
+        put_baseline_first();
         leave_banned_out();
         ask_guide();
         outcome_.measurements.reserve(points_.size());
@@ -134,6 +138,42 @@ class Tuning {
             throw Error(ErrorCode::device_error, "lock",
                         "another process tunes on device " + std::to_string(device_) + " (" +
                             device_lock_path(info_.pci) + ")");
+    }
+
+    std::optional<std::vector<Schedule>> candidates() const {
+        std::optional<std::vector<Schedule>> all = options_.candidates;
+        if (!options_.files.empty() && !all)
+            all.emplace();
+        for (const ForeignCandidate& file : options_.files)
+            all->push_back(file.schedule);
+        return all;
+    }
+
+    /// The template does not know a file's schedule; it knows the one whose launches the file takes.
+    void admit_files() {
+        for (SearchPoint& point : points_)
+            for (const ForeignCandidate& file : options_.files)
+                if (point.schedule == file.schedule)
+                    point.rejection = form_.reject(problem_, without_file(file.schedule));
+    }
+
+    void put_baseline_first() {
+        if (!options_.baseline || points_.front().schedule == *options_.baseline)
+            return;
+        const auto found = std::find_if(points_.begin(), points_.end(), [&](const SearchPoint& point) {
+            return point.schedule == *options_.baseline;
+        });
+        if (found == points_.end())
+            throw Error(ErrorCode::invalid_argument, "baseline",
+                        options_.baseline->canonical() + " is not among the candidates");
+        if (found->rejection)
+            throw Error(ErrorCode::invalid_argument, "baseline",
+                        options_.baseline->canonical() + " is not allowed: " + *found->rejection);
+        std::rotate(points_.begin(), found, found + 1);
+        const Schedule fallback = form_.default_schedule(problem_);
+        const std::vector<Schedule> asked = candidates().value_or(std::vector<Schedule>{});
+        if (std::find(asked.begin(), asked.end(), fallback) == asked.end()) // nobody has asked for it
+            std::erase_if(points_, [&](const SearchPoint& point) { return point.schedule == fallback; });
     }
 
     /// Where the default schedule is banned, the point nearest to it takes its part.
@@ -284,6 +324,9 @@ class Tuning {
         measurement.schedule = point.schedule;
         measurement.policy = model_ ? "model" : "race";
         measurement.simulated = runtime_->simulated();
+        for (const ForeignCandidate& file : options_.files)
+            if (file.schedule == point.schedule)
+                measurement.provenance = file.provenance;
         return measurement;
     }
 
@@ -339,6 +382,8 @@ class Tuning {
 
     std::optional<Passed> gate_and_time(const Schedule& schedule, Binary& binary, Measurement& measurement,
                                         double effort) {
+        if (!passes_in_worker(schedule, binary, measurement))
+            return std::nullopt;
         Passed passed{outcome_.measurements.size(), &binary, bed_.bind(binary, schedule)};
         double ms = 0;
         {
@@ -356,6 +401,28 @@ class Tuning {
         if (!model_ && !bed_.still_right(schedule, measurement))
             return std::nullopt;
         measurement.message = cut_.note;
+        return passed;
+    }
+
+    /// What a process of its own has not survived, or has found wrong, does not get here.
+    bool passes_in_worker(const Schedule& schedule, const Binary& binary, Measurement& measurement) {
+        if (options_.worker.empty())
+            return true;
+        const StopwatchScope timed(outcome_.gate_ms);
+        if (!worker_)
+            worker_.emplace(options_.worker, *runtime_, device_, form_.name(), cut_.problem, inputs_,
+                            options_.gate_rows);
+        double limit = options_.candidate_limit_s > 0 ? options_.candidate_limit_s
+                       : slowest_gate_s_ > 0          ? std::max(5.0, 20 * slowest_gate_s_)
+                                                      : 60.0;
+        if (options_.budget_s > 0)
+            limit = std::min(limit, std::max(0.05, options_.budget_s - watch_.seconds()));
+        const Stopwatch gate;
+        const bool passed = worker_->passes(schedule, binary, limit, measurement);
+        if (passed)
+            slowest_gate_s_ = std::max(slowest_gate_s_, gate.seconds());
+        else
+            ++outcome_.gated;
         return passed;
     }
 
@@ -402,12 +469,13 @@ class Tuning {
         if (passed_.empty()) {
             const Measurement& first = outcome_.measurements.front();
             const bool build = first.status == CandidateStatus::assemble_failed;
-            const bool device =
-                first.status == CandidateStatus::crashed || first.status == CandidateStatus::load_failed;
+            const bool late = first.status == CandidateStatus::timed_out;
+            const bool device = late || first.status == CandidateStatus::crashed ||
+                                first.status == CandidateStatus::load_failed;
             throw Error(build    ? ErrorCode::assemble_failed
                         : device ? ErrorCode::device_error
                                  : ErrorCode::internal,
-                        "",
+                        late ? "budget" : "",
                         "no schedule of " + std::string(form_.name()) + " can be used for " +
                             to_string(problem_) + "; " + first.schedule.canonical() + " is " +
                             to_string(first.status) + ": " + first.message);
@@ -421,6 +489,7 @@ class Tuning {
         outcome_.evidence.fallback = outcome_.measurements.front();
         outcome_.evidence.verdict = verdict.text;
         outcome_.evidence.data_profile = inputs_.profile;
+        outcome_.evidence.problem_json = to_json(problem_);
         outcome_.evidence.unix_time = static_cast<std::uint64_t>(std::time(nullptr));
         outcome_.evidence.telemetry = telemetry_ ? telemetry_->source() : "none: " + no_telemetry_;
         nlohmann::json all = nlohmann::json::parse(versions());
@@ -525,7 +594,9 @@ class Tuning {
     DeviceLock lock_;
     std::optional<Journal> journal_;
     bool lost_ = false, unfinished_ = false;
-    double slowest_s_ = 0; ///< of the candidates so far: whether the next one still fits into the budget
+    std::optional<GateWorker> worker_;
+    double slowest_gate_s_ = 0; ///< of the candidates that passed in the worker
+    double slowest_s_ = 0;      ///< of the candidates so far: whether the next one still fits into the budget
     std::vector<SearchPoint> points_;
     std::vector<std::size_t> measured_; ///< of each point: index in Outcome::measurements
     std::size_t best_ = none;           ///< likewise

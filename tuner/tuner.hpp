@@ -13,6 +13,7 @@
 #include "jit/assembler.hpp"
 #include "runtime/runtime.hpp"
 #include "templates/template.hpp"
+#include "tuner/foreign.hpp"
 
 namespace zyfa::tuner {
 
@@ -45,8 +46,11 @@ struct Options {
     RaceLimits race;
     double tie = 0.01; ///< relative difference below which the default schedule stays
     std::optional<std::vector<Schedule>> candidates; ///< instead of the whole space; the default is added
-    std::vector<std::string> banned;                 ///< canonical schedules that do not take part
-    std::optional<Schedule> hint;                    ///< a former winner: tried right after the default
+    std::vector<ForeignCandidate> files;             ///< kernels from files, beside `candidates` (or alone)
+    /// Takes the default schedule's part: it goes first, and the others are compared with it.
+    std::optional<Schedule> baseline;
+    std::vector<std::string> banned; ///< canonical schedules that do not take part
+    std::optional<Schedule> hint;    ///< a former winner: tried right after the default
     std::function<void(const std::string&, std::size_t, std::size_t)> progress; ///< (what, done, of)
     std::function<bool()>
         cancelled;      ///< asked between candidates: true ends the search, what is measured counts
@@ -57,7 +61,15 @@ struct Options {
     /// File that holds what has been measured, so that a later tuning of the same thing goes on from there
     /// (tuner/journal.hpp); empty: none.
     std::string journal;
-    bool fresh = false; ///< whatever the journal holds, measure all again
+    /// Executable and arguments of a process in which each candidate is gated before it meets the device in
+    /// this one (tuner/gate_worker.hpp). Empty: a candidate that hangs or tears its process down takes this
+    /// one along.
+    std::vector<std::string> worker;
+    /// Wall clock of one gate in the worker; 0: 60 s for the first candidate, then 20 times the longest that
+    /// passed, at least 5 s. Never beyond the budget.
+    double candidate_limit_s = 0;
+    std::uint64_t memory_bytes = 0; ///< most device memory for tensors; larger problems are cut. 0: no limit
+    bool fresh = false;             ///< whatever the journal holds, measure all again
 };
 
 struct Outcome {
@@ -75,10 +87,12 @@ struct Outcome {
 /// Tries the default schedule, then the others, nearest to it first; each is assembled (once per distinct
 /// binary), gated and timed on `inputs` (Gaussian where empty). What is not reached within the budget is
 /// `skipped`. One process at a time tunes on a device (tuner/device_lock.hpp); where another one does for
-/// longer than the budget: Error{device_error} with argument "lock". On the simulator large problems are cut
-/// (tuner/representative.hpp); the measurements then say so in `message`. Throws Error{unsupported} where no
-/// template serves the problem, Error{device_error} where the device is lost, and the first candidate's error
-/// where no candidate can be used. Measurements taken before that have reached the sink.
+/// longer than the budget: Error{device_error} with argument "lock"; where the budget ended in the default's
+/// gate: argument "budget"; where the worker cannot be started: Error{io_error} with argument "worker". On
+/// the simulator large problems are cut (tuner/representative.hpp); the measurements then say so in
+/// `message`. Throws Error{unsupported} where no template serves the problem, Error{device_error} where the
+/// device is lost, and the first candidate's error where no candidate can be used. Measurements taken before
+/// that have reached the sink.
 Outcome tune(const std::shared_ptr<runtime::Runtime>& runtime, int device, jit::Assembler& assembler,
              const Problem& problem, const TuningInputs& inputs, const Options& options,
              MeasurementSink& sink);

@@ -33,6 +33,7 @@ class ChildProcess {
         REQUIRE(posix_spawn(&pid_, "/proc/self/exe", nullptr, nullptr, argv.data(), envp.data()) == 0);
     }
 
+    pid_t id() const { return pid_; }
     /// Ends it at once, whatever it is doing.
     void kill() { REQUIRE(::kill(pid_, SIGKILL) == 0); }
 
