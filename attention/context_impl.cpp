@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "attention/log.hpp"
+#include "core/keys.hpp"
+#include "core/measurement.hpp"
 #include "core/validate.hpp"
 #include "templates/template.hpp"
 #include "tuner/bound_launch.hpp"
@@ -118,7 +120,15 @@ std::string summary(const Problem& problem, const Explanation& e) {
 
 Context::Impl::Impl(ContextOptions options)
     : options_(std::move(options)), services_(options_), selector_(options_, services_, counters_),
-      quantize_kernels_(options_, services_, counters_) {}
+      quantize_kernels_(options_, services_, counters_) {
+    if (options_.background_tuning)
+        background_ = std::make_unique<call::BackgroundTuner>(
+            options_.background_idle_s,
+            [this](const call::BackgroundJob& job, const std::function<bool()>& interrupted) {
+                return tune_in_background(job, interrupted);
+            },
+            [this](const std::string& line) { call::log_line(options_, line); });
+}
 
 Context::Impl::~Impl() = default;
 
@@ -129,6 +139,8 @@ Problem Context::Impl::basis_of(Problem problem) const {
 }
 
 void Context::Impl::attention(const AttentionArgs& args) {
+    if (background_) [[unlikely]]
+        background_->called();
     const CallKey key = call::call_key(args, args.mode.value_or(options_.mode));
     LastCall& last = last_call;
     const std::uint64_t version = table_.version();
@@ -208,6 +220,8 @@ const Resident* Context::Impl::make_resident(const AttentionArgs& args, const Ca
                                 "): call zyfa::prepare with this problem before the capture begins");
         } else {
             selection = selector_.select(basis_of(problem), device, mode, {});
+            if (mode == Mode::tune)
+                offer_to_background(basis_of(problem), device.ordinal, *selection);
         }
         resident = install(problem, std::move(selection), device, mode);
     }
@@ -274,7 +288,9 @@ Explanation Context::Impl::prepare(const Problem& asked, int ordinal, const Prep
     const runtime::DeviceGuard guard(*services_.runtime(), ordinal);
     refuse_capture(ordinal);
     std::shared_ptr<const Selection> selection = selector_.select(basis_of(problem), device, mode, request);
-    if (request.retune)
+    if (mode == Mode::tune && !request.retune)
+        offer_to_background(basis_of(problem), ordinal, *selection);
+    if (request.retune && !options_.stable)
         table_.clear(); // kernels that were selected before are looked up anew
     Explanation explanation = selection->explanation;
     if (!table_.find(call::call_key(problem, ordinal, mode)))
@@ -316,6 +332,52 @@ Explanation Context::Impl::take_proposal(const Problem& asked, int ordinal, cons
 Explanation Context::Impl::explain(const Problem& asked, int ordinal, std::optional<Mode> mode) {
     const Problem problem = validate(call::arguments_of(asked, ordinal));
     return selector_.explain(basis_of(problem), services_.device(ordinal), mode.value_or(options_.mode));
+}
+
+void Context::Impl::offer_to_background(const Problem& problem, int device, const Selection& selection) {
+    const Explanation& known = selection.explanation;
+    if (!background_ || known.pinned || known.evidence_json.empty())
+        return;
+    if (policy_rank(Evidence::from_json(known.evidence_json).winner.policy) < policy_rank("sustained"))
+        background_->offer({problem, device, known.key});
+}
+
+/// The fastest few of what the race has measured against the default. A new winner is selected when the
+/// tuning is over, and the table is emptied then: a call finds the one or the other.
+call::BackgroundTuner::Done Context::Impl::tune_in_background(const call::BackgroundJob& job,
+                                                              const std::function<bool()>& interrupted) {
+    runtime::stand_apart_from_captures(*services_.runtime());
+    const WinnerKey key = winner_key(basis_of(job.problem), call::identity_of(services_.device(job.device)));
+    std::vector<Measurement> passed;
+    for (const cache::MeasurementRecord& record : services_.cache().measurements(key.digest())) {
+        Measurement measurement = measurement_from_json(record.measurement_json);
+        if (measurement.status == CandidateStatus::measured && measurement.provenance.empty())
+            passed.push_back(std::move(measurement));
+    }
+    std::sort(passed.begin(), passed.end(),
+              [](const Measurement& a, const Measurement& b) { return a.median_ms < b.median_ms; });
+    PrepareRequest request;
+    request.mode = Mode::tune;
+    request.retune = request.verdicts_only = true;
+    request.interrupted = interrupted;
+    tuner::Options& tuning = request.tuning.emplace();
+    tuning.policy = "sustained";
+    tuning.budget_s = 0;
+    tuning.cancelled = interrupted;
+    if (passed.size() > 1) // else the race has not come beyond the default, and all are screened
+        tuning.candidates.emplace();
+    for (std::size_t i = 0; tuning.candidates && i < passed.size() && i <= tuning.race.finalists; ++i)
+        tuning.candidates->push_back(passed[i].schedule);
+    try {
+        const Explanation found = prepare(job.problem, job.device, request);
+        ++counters_.retuned;
+        call::log_line(options_, to_string(job.problem) + ": background tuning: " + found.reason);
+    } catch (const Error& error) {
+        if (interrupted())
+            return call::BackgroundTuner::Done::interrupted;
+        throw;
+    }
+    return call::BackgroundTuner::Done::finished;
 }
 
 void Context::Impl::forget() {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "attention/background.hpp"
 #include "attention/counters.hpp"
 #include "attention/dispatch_table.hpp"
 #include "attention/prepare.hpp"
@@ -55,6 +56,9 @@ class [[gnu::visibility("hidden")]] Context::Impl {
     const call::Resident* install(const Problem& problem, std::shared_ptr<const call::Selection> selection,
                                   const runtime::DeviceInfo& device, Mode mode);
     void launch(const AttentionArgs& args, const call::Resident& resident);
+    void offer_to_background(const Problem& problem, int device, const call::Selection& selection);
+    call::BackgroundTuner::Done tune_in_background(const call::BackgroundJob& job,
+                                                   const std::function<bool()>& interrupted);
     void refuse_capture(int device);
 
     ContextOptions options_;
@@ -68,6 +72,8 @@ class [[gnu::visibility("hidden")]] Context::Impl {
 
     std::mutex residents_lock_;
     std::vector<std::unique_ptr<const call::Resident>> residents_; ///< they live as long as the context
+    std::unique_ptr<call::BackgroundTuner>
+        background_; ///< where the options ask for it; ends before the rest
 };
 
 } // namespace v0

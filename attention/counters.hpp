@@ -11,7 +11,7 @@ namespace zyfa::call {
 
 struct AtomicCounters {
     std::atomic<std::uint64_t> assembled{0}, gated{0}, timed{0}, hits{0}, misses{0}, waited{0}, damaged{0},
-        stale{0}, old{0}, unpublished{0};
+        stale{0}, old{0}, unpublished{0}, retuned{0};
 
     Counters read() const {
         Counters counters;
@@ -25,6 +25,7 @@ struct AtomicCounters {
         counters.stale = stale;
         counters.old = old;
         counters.unpublished = unpublished;
+        counters.retuned = retuned;
         return counters;
     }
 };

@@ -3,6 +3,8 @@
 #include "attention/options.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include "core/environment.hpp"
 
@@ -28,9 +30,23 @@ std::vector<std::string> path_list(const std::string& list) {
     return parts;
 }
 
+namespace {
+
+bool switched(const char* name) {
+    const std::string value = environment(name);
+    if (!value.empty() && value != "0" && value != "1")
+        throw Error(ErrorCode::invalid_argument, name,
+                    std::string(name) + " is \"" + value + "\"; accepted: 0, 1");
+    return value == "1";
+}
+
+} // namespace
+
 } // namespace call
 
 inline namespace v0 {
+
+using call::switched;
 
 const char* to_string(Mode mode) noexcept {
     switch (mode) {
@@ -75,11 +91,16 @@ ContextOptions ContextOptions::from_environment() {
         options.mode = *mode;
     }
     options.log = environment("ZYFA_LOG");
-    if (const std::string invariant = environment("ZYFA_BATCH_INVARIANT"); !invariant.empty()) {
-        if (invariant != "0" && invariant != "1")
-            throw Error(ErrorCode::invalid_argument, "ZYFA_BATCH_INVARIANT",
-                        "ZYFA_BATCH_INVARIANT is \"" + invariant + "\"; accepted: 0, 1");
-        options.batch_invariant = invariant == "1";
+    options.batch_invariant = switched("ZYFA_BATCH_INVARIANT");
+    options.stable = switched("ZYFA_STABLE");
+    options.background_tuning = switched("ZYFA_BACKGROUND_TUNING");
+    options.tuner_worker = environment("ZYFA_TUNER_WORKER");
+    if (const std::string bytes = environment("ZYFA_TUNE_MEMORY"); !bytes.empty()) {
+        const char* const end = bytes.data() + bytes.size();
+        const auto [stop, error] = std::from_chars(bytes.data(), end, options.tune_memory_bytes);
+        if (error != std::errc{} || stop != end)
+            throw Error(ErrorCode::invalid_argument, "ZYFA_TUNE_MEMORY",
+                        "ZYFA_TUNE_MEMORY is \"" + bytes + "\"; accepted: a number of bytes, 0 for no limit");
     }
     return options;
 }

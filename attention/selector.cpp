@@ -3,6 +3,7 @@
 #include "attention/selector.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <optional>
 #include <utility>
@@ -108,11 +109,11 @@ Selector::Slot& Selector::slot(const Job& job, bool unsuited) {
     return *slot;
 }
 
-std::mutex& Selector::tuning_lock(int device) {
+std::timed_mutex& Selector::tuning_lock(int device) {
     const std::lock_guard lock(maps_lock_);
     auto& mutex = tuning_[device];
     if (!mutex)
-        mutex = std::make_unique<std::mutex>();
+        mutex = std::make_unique<std::timed_mutex>();
     return *mutex;
 }
 
@@ -166,6 +167,8 @@ std::shared_ptr<const Selection> Selector::in_slot(Job& job, Slot& its, bool ane
     if (auto known = its.selection.load(); known && !anew)
         return known;
     make_it();
+    if (auto known = its.selection.load(); known && options_.stable) // stored for others; here it stays
+        return known;
     job.explanation().resident = true;
     auto made = std::make_shared<const Selection>(std::move(job.selection));
     its.selection.store(made);
@@ -466,6 +469,10 @@ void Selector::use_tuned(Job& job) {
     tuner::Options tuning = job.request.tuning.value_or(tuner::Options{});
     if (!job.request.tuning)
         tuning.budget_s = options_.tune_budget_s;
+    if (tuning.worker.empty() && !options_.tuner_worker.empty())
+        tuning.worker = {options_.tuner_worker, "tuning-worker"};
+    if (tuning.memory_bytes == 0)
+        tuning.memory_bytes = options_.tune_memory_bytes;
     if (!tuning.hint)
         tuning.hint = job.former;
     const std::string folder = user_cache_dir(options_);
@@ -478,17 +485,30 @@ void Selector::use_tuned(Job& job) {
     Recorder recorder(job.digest, job.request.sink);
     tuner::Outcome outcome;
     try {
-        const std::lock_guard alone(tuning_lock(job.device.ordinal));
+        std::unique_lock alone(tuning_lock(job.device.ordinal), std::defer_lock);
+        const double wait_s = std::max(tuning.budget_s, options_.tune_budget_s) + options_.wait_s;
+        if (job.request.tuning || job.request.retune)
+            alone.lock();
+        else if (!alone.try_lock_for(std::chrono::duration<double>(wait_s)))
+            throw Error(ErrorCode::device_error, "lock",
+                        "another thread tunes on the device for longer than " + seconds(wait_s));
         outcome = tuner::tune(services_.runtime(), job.device.ordinal, services_.assembler(),
                               *job.selection.form, job.problem, job.request.inputs, tuning, recorder);
     } catch (const Error& error) {
-        // A call does not fail because somebody else tunes on its device; who asked for a tuning is told.
-        if (error.argument() != "lock" || job.request.tuning || job.request.retune)
+        // A call does not fail because somebody else tunes on its device, because its budget is too short for
+        // a gate, or for want of a worker process; who asked for a tuning is told.
+        const bool of_tuning = error.argument() == "lock" || error.argument() == "budget" ||
+                               error.argument() == "worker" || error.argument() == "memory_bytes";
+        if (!of_tuning || job.request.tuning || job.request.retune)
             throw;
         ++counters_.unpublished;
         return use_default(job, std::string(error.what()) + "; the default schedule from memory, not stored",
                            Store::no);
     }
+    if (job.request.interrupted && job.request.interrupted())
+        throw Error(ErrorCode::device_error, "interrupted", "the tuning was interrupted");
+    if (job.request.verdicts_only && outcome.evidence.verdict.starts_with("withheld"))
+        throw Error(ErrorCode::device_error, "withheld", "the verdict was " + outcome.evidence.verdict);
     counters_.assembled += outcome.assembled;
     counters_.gated += outcome.gated;
     counters_.timed += outcome.timed;

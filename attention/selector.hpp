@@ -109,7 +109,7 @@ class Selector {
     void assemble(Job& job, Look look, Store store);
     bool load_module(Job& job, const std::string& toolchain, std::vector<std::byte> elf, bool from_cache);
     bool loaded_already(Job& job);
-    std::mutex& tuning_lock(int device);
+    std::timed_mutex& tuning_lock(int device);
 
     const ContextOptions& options_;
     Services& services_;
@@ -118,7 +118,7 @@ class Selector {
     std::mutex maps_lock_; ///< over the three maps; never held while working
     std::map<SlotKey, std::unique_ptr<Slot>> slots_;
     std::map<std::pair<Digest, int>, std::weak_ptr<const LoadedBinary>> loaded_;
-    std::map<int, std::unique_ptr<std::mutex>>
+    std::map<int, std::unique_ptr<std::timed_mutex>>
         tuning_; ///< one tuning at a time per device: timings must not overlap
 };
 

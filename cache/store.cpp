@@ -316,6 +316,10 @@ void Cache::publish_binary(const BinaryRecord& binary) {
     impl().publish(nullptr, &binary, {});
 }
 
+void Cache::publish_measurements(const std::vector<MeasurementRecord>& measurements) {
+    impl().publish(nullptr, nullptr, measurements);
+}
+
 std::vector<WinnerRecord> Cache::winners() {
     std::vector<WinnerRecord> result;
     std::set<Digest> keys;

@@ -149,6 +149,7 @@ class Cache {
     bool publish(const WinnerRecord& winner, const BinaryRecord& binary,
                  const std::vector<MeasurementRecord>& measurements = {});
     void publish_binary(const BinaryRecord& binary);
+    void publish_measurements(const std::vector<MeasurementRecord>& measurements);
 
     std::vector<WinnerRecord> winners(); ///< the effective one per key, for `zyfa cache list`
 

@@ -41,6 +41,8 @@ void add_json_flag(CLI::App& command, CommonOptions& common);
 void add_doctor(CLI::App& app, Invocation& invocation);
 void add_attention(CLI::App& app, Invocation& invocation);
 void add_tune(CLI::App& app, Invocation& invocation);
+void add_compare(CLI::App& app, Invocation& invocation);
+void add_worker(CLI::App& app, Invocation& invocation);
 void add_report(CLI::App& app, Invocation& invocation);
 void add_asm(CLI::App& app, Invocation& invocation);
 void add_cache(CLI::App& app, Invocation& invocation);

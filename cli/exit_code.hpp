@@ -16,6 +16,7 @@ enum class ExitCode : int {
     device_error = 6,    ///< HIP reported an error, or the simulator found a fault
     io_error = 7,        ///< a file could not be read or written
     internal = 8,        ///< a defect of zyfa
+    undecided = 9,       ///< a comparison is a tie, or its verdict was withheld
 };
 
 constexpr ExitCode exit_code(ErrorCode code) noexcept {

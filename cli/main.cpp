@@ -26,11 +26,12 @@ Examples
 Exit codes
   0 ok            3 no usable device       6 device error, or a fault that the simulator found
   1 check failed  4 miss in mode must_hit  7 a file could not be read or written
-  2 usage         5 assembling failed      8 a defect of zyfa
+  2 usage         5 assembling failed      8 a defect of zyfa      9 undecided: a tie, or withheld
 
 Environment
   ZYFA_DEVICE  ZYFA_HIP_LIBRARY  ZYFA_COMGR_LIBRARY  ZYFA_CACHE_DIR  ZYFA_CACHE_LAYERS  ZYFA_MODE
-  ZYFA_WINNERS_LAYER  ZYFA_BATCH_INVARIANT
+  ZYFA_WINNERS_LAYER  ZYFA_BATCH_INVARIANT  ZYFA_STABLE  ZYFA_BACKGROUND_TUNING  ZYFA_TUNER_WORKER
+  ZYFA_TUNE_MEMORY
   ZYFA_LOG     stderr, or a file to append to: one line per shape that is made resident)";
 
 void set_up_log() {
@@ -78,6 +79,8 @@ int main(int argc, char** argv) {
     zyfa::cli::add_doctor(app, invocation);
     zyfa::cli::add_attention(app, invocation);
     zyfa::cli::add_tune(app, invocation);
+    zyfa::cli::add_compare(app, invocation);
+    zyfa::cli::add_worker(app, invocation);
     zyfa::cli::add_report(app, invocation);
     zyfa::cli::add_asm(app, invocation);
     zyfa::cli::add_cache(app, invocation);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // zyfa tune: tunes one problem on given or drawn input, stores the winner with its evidence, shows the
 // candidates.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "attention/context_impl.hpp"
 #include "cli/command.hpp"
+#include "cli/comparison.hpp"
 #include "cli/console.hpp"
 #include "cli/inputs.hpp"
 #include "cli/interrupt.hpp"
@@ -32,6 +34,8 @@ struct TuneFlags {
     std::size_t finalists = 3;
     bool keep = false, fresh = false;
     std::vector<std::string> candidates;
+    std::string verify, like;
+    IsolationFlags isolation;
 };
 
 class Collect : public tuner::MeasurementSink {
@@ -49,7 +53,28 @@ class Collect : public tuner::MeasurementSink {
     std::vector<Measurement> measurements;
 };
 
+/// What stores no winner.
+ComparisonFlags comparison(const TuneFlags& flags) {
+    ComparisonFlags result;
+    result.problem = flags.problem;
+    result.candidates = {"default"};
+    result.candidates.insert(result.candidates.end(), flags.candidates.begin(), flags.candidates.end());
+    result.like = flags.like;
+    result.policy = flags.policy;
+    result.budget_s = flags.budget_s;
+    result.rows = flags.rows;
+    result.precision = flags.tie;
+    result.isolation = flags.isolation;
+    return result;
+}
+
 ExitCode tune(const CommonOptions& common, const TuneFlags& flags) {
+    if (!flags.verify.empty()) {
+        return verify_winner(common, flags.verify, comparison(flags), !flags.problem.input.empty());
+    }
+    if (std::any_of(flags.candidates.begin(), flags.candidates.end(), names_file)) {
+        return compare(common, comparison(flags));
+    }
     Inputs inputs = load_inputs(flags.problem);
     ContextOptions options = context_options(common);
     options.mode = Mode::tune;
@@ -72,6 +97,7 @@ ExitCode tune(const CommonOptions& common, const TuneFlags& flags) {
     tuning.race.finalists = flags.finalists;
     const Interrupt interrupt;
     tuning.cancelled = [] { return Interrupt::seen(); };
+    apply(flags.isolation, context.impl().services().runtime()->simulated(), false, tuning);
     tuning.gate_rows = flags.rows;
     tuning.repeats = flags.repeats;
     tuning.tie = flags.tie;
@@ -194,9 +220,20 @@ void add_tune(CLI::App& app, Invocation& invocation) {
         ->group("Tuning");
     command
         ->add_option("--candidate", flags->candidates,
-                     "Only this schedule and the default one (may be repeated)")
+                     "Only this schedule, or kernel from a file (.s, .co), and the default one (may be "
+                     "repeated); with a file, nothing is stored as a winner")
+        ->type_name("SCHEDULE|FILE")
+        ->group("Tuning");
+    command->add_option("--like", flags->like, "Files take the launches of this schedule (`zyfa compare`)")
         ->type_name("SCHEDULE")
         ->group("Tuning");
+    command
+        ->add_option("--verify", flags->verify,
+                     "Only gate and time the stored winner of this key (first digits of its digest) against "
+                     "the default: exit code 0 if it holds, 1 if no longer, 9 if undecided")
+        ->type_name("KEY")
+        ->group("Tuning");
+    add_isolation_flags(*command, flags->isolation);
     command->add_flag("--keep", flags->keep, "Keep a stored winner instead of tuning again")->group("Tuning");
     command->footer(R"(
 Example

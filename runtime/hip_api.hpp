@@ -47,6 +47,7 @@ namespace zyfa::runtime {
     X(hipMemsetAsync)                                                                                        \
     X(hipRuntimeGetVersion)                                                                                  \
     X(hipDriverGetVersion)                                                                                   \
+    X(hipThreadExchangeStreamCaptureMode)                                                                    \
     X(hipStreamGetDevice)
 
 struct HipApi {

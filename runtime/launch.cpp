@@ -72,6 +72,12 @@ bool is_capturing(const Runtime& runtime, void* stream) {
     return capture != hipStreamCaptureStatusNone;
 }
 
+void stand_apart_from_captures(const Runtime& runtime) noexcept {
+    hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
+    if (runtime.hip().hipThreadExchangeStreamCaptureMode)
+        (void)runtime.hip().hipThreadExchangeStreamCaptureMode(&mode);
+}
+
 int stream_device(const Runtime& runtime, void* stream, int fallback) {
     const HipApi& hip = runtime.hip();
     if (!stream || !hip.hipStreamGetDevice)

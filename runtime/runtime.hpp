@@ -183,6 +183,9 @@ struct PointerInfo {
 };
 PointerInfo pointer_info(const Runtime& runtime, const void* pointer);
 void synchronize(const Runtime& runtime, int device);
+/// Calls of this thread do not end another thread's capture of a graph, as allocations and synchronisations
+/// otherwise do (hipStreamCaptureModeGlobal). Nothing where the library does not have it.
+void stand_apart_from_captures(const Runtime& runtime) noexcept;
 
 /// After a kernel's fault the device answers every call with it. The simulator can be made usable again, with
 /// its memory and modules; on a real GPU this returns false and the process has to end.

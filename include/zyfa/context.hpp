@@ -16,7 +16,8 @@ inline namespace v0 {
 
 /// Most of it has an environment variable of the same meaning that is read once, when options are made by
 /// `from_environment`: ZYFA_DEVICE, ZYFA_HIP_LIBRARY, ZYFA_COMGR_LIBRARY, ZYFA_CACHE_DIR,
-/// ZYFA_CACHE_LAYERS, ZYFA_WINNERS_LAYER, ZYFA_MODE, ZYFA_LOG, ZYFA_BATCH_INVARIANT (0 or 1). A privileged
+/// ZYFA_CACHE_LAYERS, ZYFA_WINNERS_LAYER, ZYFA_MODE, ZYFA_LOG, ZYFA_BATCH_INVARIANT, ZYFA_STABLE,
+/// ZYFA_BACKGROUND_TUNING (0 or 1), ZYFA_TUNER_WORKER, ZYFA_TUNE_MEMORY (bytes). A privileged
 /// process (setuid, setgid, file capabilities: AT_SECURE of getauxval(3)) reads none of them, nor $HOME and
 /// $XDG_CACHE_HOME.
 struct ZYFA_API ContextOptions {
@@ -33,6 +34,14 @@ struct ZYFA_API ContextOptions {
     bool batch_invariant = false; ///< choose, and tune, every schedule as for a batch of 1, the split over
                                   ///< keys included: a sequence's bits do not depend on how many are with it
     double tune_budget_s = 3.0;   ///< wall clock for assembling, gate and timing of one shape in mode tune
+    std::string tuner_worker; ///< the zyfa tool, in a process of which mode tune lets every candidate meet
+                              ///< the device first; empty: in this process (docs/tuning.md)
+    std::uint64_t tune_memory_bytes = std::uint64_t{8} << 30; ///< most device memory that tuning takes
+    bool background_tuning =
+        false;                    ///< mode tune: what a race has decided is tuned again with sustained timing
+                                  ///< while this context is idle; a new winner serves from the next call on
+    double background_idle_s = 2; ///< without a call, after which this begins
+    bool stable = false;          ///< what serves a shape in this context stays, whatever is found later
     double wait_s = 30; ///< longest wait for another process that assembles the same binary; for one that
                         ///< tunes the same key: the budget and at most 5 s of this
     std::string log;    ///< one line per shape made resident: "stderr", or a file to append to; empty: none
@@ -53,6 +62,7 @@ struct Counters {
     std::uint64_t old = 0;         ///< hits whose evidence is of another driver or firmware
     std::uint64_t timed_out = 0;   ///< waits for another process that were given up
     std::uint64_t unpublished = 0; ///< entries that could not be, or were not to be, stored
+    std::uint64_t retuned = 0;     ///< keys that background tuning has come to a verdict about
     std::uint64_t pruned = 0;      ///< entries removed to keep the user layer within its limits
 };
 
