@@ -131,9 +131,10 @@ class Tuning {
     void lock_device() {
         if (runtime_->simulated() && model_)
             return;
-        lock_ = DeviceLock(
-            info_.pci, [this] { report("waiting for the process that tunes on this device", 0); },
-            [this] { return go_on(); });
+        lock_ = DeviceLock(info_.pci, {}, [this] {
+            report("waiting for the process that tunes on this device", 0);
+            return go_on();
+        });
         if (!lock_.held())
             throw Error(ErrorCode::device_error, "lock",
                         "another process tunes on device " + std::to_string(device_) + " (" +

@@ -80,7 +80,7 @@ TEST_CASE("compare says which is faster, and exit code 9 says that it is undecid
     CHECK(tool.run("compare default" + shape).code == 2);
 }
 
-TEST_CASE("verify: a winner holds, and no longer once its binary is wrong; pins, bans and roll backs") {
+TEST_CASE("verify says that a fresh winner holds; pins and bans are seen by every command") {
     Tool tool;
     REQUIRE(tool.run("tune" + shape + "--budget 3").code == 0);
     const std::string key = tool.json("cache list")["winners"][0]["digest"];
