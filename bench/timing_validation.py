@@ -2,18 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the simulator's times with published measurements and rewrites the tables of docs/timing.md.
 
-    bench/timing_validation.py --zyfa build/bin/zyfa --page docs/timing.md [--aiter FOLDER] [--grid]
+    bench/timing_validation.py --zyfa build/bin/zyfa --page docs/timing.md [--aiter FILE] [--activations FOLDER]
+                               [--traces TINYGRAD] [--grid 32768]
 
-FOLDER holds AITER's fwd_hd128_fp8_causal.co (hsa/gfx950/fmha_v3_fwd in ROCm/aiter at e4048607a535; not part of
-this project). Rows that need what is missing are left out and named. Published numbers: arXiv 2611.07496 ("paper")
-unless a row says otherwise.
+FILE is AITER's fwd_hd128_fp8_causal.co (hsa/gfx950/fmha_v3_fwd in ROCm/aiter at tag v0.1.19, the paper's version; not
+part of this project), FOLDER holds captured activations. Rows that need what is missing are left out and named.
+Published numbers: arXiv 2611.07496 ("paper") unless a row says otherwise.
 """
 import argparse
+import array
 import collections
 import json
+import math
 import pathlib
+import resource
+import struct
 import subprocess
 import tempfile
+import textwrap
+
+import thread_traces
 
 AITER_KERNEL = "_ZN5aiter31fmha_fwd_hd128_fp8_causal_gfx950E"
 
@@ -45,7 +53,8 @@ class Rows:
         for r in self.rows:
             if r["group"] != group:
                 continue
-            published = f"{r['low']:g}" if r["low"] == r["high"] else f"{r['low']:g} to {r['high']:g}"
+            low, high = f"{r['low']:.4g}", f"{r['high']:.4g}"
+            published = low if low == high else f"{low} to {high}"
             lines.append(f"| {r['name']} | {published} {r['unit']} | {r['model']:.4g} | {100 * r['error']:+.1f}% | "
                          f"{r['role']} | {r['source']} |")
         return lines
@@ -111,20 +120,28 @@ def microbenchmarks(zyfa, rows):
     rows.append((clock, "FP8 attention loop (synthetic)", 3.03, pflops, fitted, "PFLOP/s", "paper Table V"))
 
 
-def aiter_launch(length, folder):
-    """LAUNCH.json for AITER's kernel at one head (its argument block: csrc/include/mha_fwd.h)."""
+def simulate(zyfa, code, launch, *flags):
+    return json.loads(run([zyfa, "simulate", code, "--launch", launch, "--json", *flags]))
+
+
+def aiter_launch(length, folder, source=None):
+    """LAUNCH.json for AITER's kernel at one head (its argument block: csrc/include/mha_fwd.h). `source`: q, k and v
+    (a file and a head) in place of Gaussian values."""
     arguments = [{"offset": o, "buffer": b} for o, b in
-                 [(0, "o"), (16, "q"), (32, "k"), (48, "v"), (64, "lse"), (512, "d"), (528, "d"), (544, "d")]]
+                 [(0, "o"), (16, "q"), (32, "k"), (48, "v"), (64, "lse"), (512, "dq"), (528, "dk"), (544, "dv")]]
     arguments.append({"offset": 80, "type": "f32", "value": 0.08838834764})
     head = length * 128
     words = {96: length, 112: 128, 128: 256 * 128, 144: head, 160: head, 176: 1, 192: 128, 208: head, 224: head,
              256: 1, 272: length, 288: 128, 304: 128, 320: 1, 336: 128, 352: head, 368: head, 384: 256,
              400: 2 * head, 416: 2 * head, 464: 4 * length, 652: 0}
     arguments += [{"offset": o, "type": "u32", "value": v} for o, v in words.items()]
-    buffers = {n: {"size": head, "generator": {"kind": "gaussian", "type": "e4m3", "seed": s, "sd": 1.0}}
-               for s, n in enumerate("qkv", 1)}
-    buffers |= {"o": {"size": 2 * head, "fill": 0}, "lse": {"size": 4 * length, "fill": 0},
-                "d": {"size": 16, "generator": {"kind": "constant", "type": "f32", "value": 1.0}}}
+    buffers = tensors(length, source)
+    buffers |= {"o": {"size": 2 * head, "fill": 0}, "lse": {"size": 4 * length, "fill": 0}}
+    for name in "qkv":
+        buffers["d" + name] = ({"size": 16, "descale_of": name} if source else
+                               {"size": 16, "generator": {"kind": "constant", "type": "f32", "value": 1.0}})
+        if source:
+            buffers["d" + name]["size"] = 4
     tiles = (length + 255) // 256
     path = pathlib.Path(folder) / f"aiter{length}.json"
     path.write_text(json.dumps({"kernel": AITER_KERNEL, "grid": [(tiles + 1) // 2, 1, 1], "block": [512, 1, 1],
@@ -132,65 +149,256 @@ def aiter_launch(length, folder):
     return path
 
 
-def aiter(zyfa, code, rows):
-    """Pipe cycles per wave and 128-key block: the difference between two lengths, so that prologue, masked blocks
-    and the change of tiles drop out."""
+def tensors(length, source, sd=1.0):
+    """One head's q, k and v in e4m3: Gaussian, or cut out of captured activations with 4 query heads per key head."""
+    head = length * 128
+    if source is None:
+        return {n: {"size": head, "generator": {"kind": "gaussian", "type": "e4m3", "seed": s, "sd": sd}}
+                for s, n in enumerate("qkv", 1)}
+    file, query_head = source
+    cut = lambda h: [[0, 1], [h, h + 1], [0, length], [0, 128]]
+    return {n: {"size": head, "safetensors": str(file), "tensor": n, "as": "e4m3", "scale": "auto",
+                "cut": cut(query_head if n == "q" else query_head // 4)} for n in "qkv"}
+
+
+def aiter(zyfa, code, version, rows):
+    """Pipe cycles per wave and 128-key block of the whole kernel at S = 32K, as Table IV counts them. A workgroup's
+    counts and cycles are linear in its key blocks, so they follow from 4K and 8K."""
     with tempfile.TemporaryDirectory() as folder:
-        reports = [json.loads(run([zyfa, "simulate", code, "--launch", aiter_launch(s, folder), "--timing", "--json"]))
-                   ["timing"] for s in (4096, 8192)]
-    blocks = 2 * 4096 // 128  # of the two waves of a SIMD
-    per = lambda pick: (pick(reports[1]) - pick(reports[0])) / blocks
-    pipes = lambda name: per(lambda r: r["pipes"][name])
-    group = "AITER's FP8 kernel, d = 128, causal (cycles per SIMD for one wave's 128-key block)"
+        reports = [simulate(zyfa, code, aiter_launch(s, folder), "--timing", "--grid")["timing"] for s in (4096, 8192)]
+    blocks = lambda length: 2 * (length // 128 + 2)  # of the two waves of a SIMD, over a workgroup's pair of tiles
+    slope = lambda pick: (pick(reports[1]) - pick(reports[0])) / (blocks(8192) - blocks(4096))
+    whole = lambda pick: slope(pick) + (pick(reports[1]) - slope(pick) * blocks(8192)) / blocks(32768)
+    pipe = lambda name: lambda r: r["pipes"][name]
+    group = f"AITER's FP8 kernel ({version}), d = 128, causal: cycles per SIMD for one wave's 128-key block"
     table = "paper Table IV"
-    rows.append((group, "matrix pipe", 1156, pipes("matrix"), "held out", "cycles", table))
-    rows.append((group, "of which packed FP32", 132, pipes("packed"), "held out", "cycles", table))
-    rows.append((group, "vector pipe", 1303, pipes("vector"), "held out", "cycles", table))
+    rows.append((group, "matrix pipe", 1156, whole(pipe("matrix")), "held out", "cycles", table))
+    rows.append((group, "of which packed FP32", 132, whole(pipe("packed")), "held out", "cycles", table))
+    rows.append((group, "vector pipe", 1303, whole(pipe("vector")), "held out", "cycles", table))
     # A wave issues every 4 cycles, and two waves of a SIMD issue side by side.
-    rows.append((group, "instruction issue", 891, pipes("issue") / 2, "held out", "cycles", table))
-    rows.append((group, "LDS", 516, pipes("lds") / 2, "held out", "cycles", table))  # two ports
-    rows.append((group, "achieved", 2051, per(lambda r: r["workgroup"]["cycles"]), "fitted (barrier)", "cycles", table))
+    rows.append((group, "instruction issue", 891, whole(pipe("issue")) / 2, "held out", "cycles", table))
+    rows.append((group, "LDS", 516, whole(pipe("lds")) / 2, "held out", "cycles", table))  # two ports
+    rows.append((group, "achieved", 2051, whole(lambda r: r["workgroup"]["cycles"]), "fitted (barrier)", "cycles", table))
     rows.append((group, "matrix pipe idle beside softmax and barrier", 31.7,
                  100 * reports[1]["idle_beside_softmax"], "beside the fit (barrier)", "% of cycles", "paper III-B"))
+    loop = ", ".join(f"{name} {slope(pipe(name)) / share:.0f}" for name, share in
+                     [("matrix", 1), ("vector", 1), ("issue", 2), ("lds", 2)])
+    return (f"Of the key loop alone, without what a tile costs once: {loop}, "
+            f"achieved {slope(lambda r: r['workgroup']['cycles']):.0f} cycles.")
 
 
-def chiplet_map(zyfa, rows):
-    """The gain of the chiplet map in our BF16 kernel, by the grid model, at Figure 3's shapes."""
+def own_fp8(zyfa, folder, length, probability, source=None, scale=None):
+    """Report of one workgroup of our FP8 kernel at one head."""
+    code, launch = pathlib.Path(folder) / "own.co", pathlib.Path(folder) / "own.json"
+    run([zyfa, "asm", "--dtype", "fp8", "--seq", str(length), "--heads-q", "1", "--probability", probability,
+         "--object", code, "--launch", launch])
+    described = json.loads(launch.read_text())
+    described["buffers"] |= tensors(length, source, 0.1)
+    if source:  # the factor of the scores, with the descales of q and k
+        for argument in described["kernargs"]:
+            if argument.get("type") == "f32" and abs(argument["value"] - 128 ** -0.5 * math.log2(math.e)) < 1e-3:
+                argument["value"] = scale * math.log2(math.e) * descale(*source, "q") * descale(*source, "k")
+    described["outputs"] = []
+    described.pop("attention", None)
+    launch.write_text(json.dumps(described))
+    return simulate(zyfa, code, launch, "--timing", "--grid")["timing"]
+
+
+def safetensors_header(file):
+    with open(file, "rb") as stream:
+        size = struct.unpack("<Q", stream.read(8))[0]
+        return size + 8, json.loads(stream.read(size))
+
+
+def descale(file, query_head, name):
+    """What `zyfa simulate` divides by for "scale": "auto": the largest power of two that keeps the magnitude at most
+    448."""
+    begin, header = safetensors_header(file)
+    tensor = header[name]
+    head = query_head if name == "q" else query_head // 4
+    rows, width = tensor["shape"][2:]
+    values = array.array("H")
+    with open(file, "rb") as stream:
+        stream.seek(begin + tensor["data_offsets"][0] + head * rows * width * 2)
+        values.frombytes(stream.read(rows * width * 2))
+    largest = struct.unpack("<f", struct.pack("<I", max(v & 0x7FFF for v in values) << 16))[0]
+    return 1 / 2.0 ** math.floor(math.log2(448 / largest))
+
+
+def lean_and_exact(zyfa, rows):
     with tempfile.TemporaryDirectory() as folder:
-        for length, published in [(2048, (1.00, 1.06)), (4096, (1.00, 1.05)), (8192, (1.00, 1.03))]:
+        lean, exact = (own_fp8(zyfa, folder, 8192, p) for p in ("lean", "exact"))
+    group = "Exact over lean P in our FP8 kernel, d = 128, S = 8K"
+    cycles = exact["workgroup"]["cycles"] / lean["workgroup"]["cycles"]
+    rows.append((group, "cycles of the kernel", 1.2, cycles, "held out", "times", "paper VI-A, captured Mistral layer, 16K"))
+    rows.append((group, "cycles of a phase", 1810 / 1261, exact["phase_cycles"] / lean["phase_cycles"], "held out", "times",
+                 "paper Figure 6; exact P of an earlier build"))
+    rows.append((group, "clock", (1 / 0.95, 1 / 0.94),
+                 exact["activity"]["clock_ghz"] / lean["activity"]["clock_ghz"], "held out", "times",
+                 "paper VI-A, captured Mistral layer, 16K"))
+    return (f"A phase takes {lean['phase_cycles']:.0f} cycles with lean P ({100 * lean['matrix_busy']['steady']:.1f}% matrix "
+            f"busy in steady state) and {exact['phase_cycles']:.0f} with exact P "
+            f"({100 * exact['matrix_busy']['steady']:.1f}%); the paper's traces say 1261 (86%) and 1810 (60%).")
+
+
+def captured_clocks(zyfa, activations, code, rows):
+    """Clock on captured activations over clock on Gaussian inputs (standard deviation 0.1, as the paper's), of one
+    workgroup. The captured tensors end at S = 4K, where a kernel rescales more often than at the paper's 16K and so keeps
+    its matrix pipe less busy. So beside the clock itself stands the one that the operands alone would make: at the pipes'
+    shares of the Gaussian run."""
+    length, heads, layers = 4096, (1, 6), (0, 3, 6)
+    file = lambda layer: activations / f"gqa_layer{layer}_s4096.safetensors"
+
+    def compare(gaussian, captured):
+        clock = lambda report: report["activity"]["clock_ghz"]
+        total = lambda load: sum(load.values())
+        per_busy = lambda report: report["activity"]["load"]["matrix"] / report["activity"]["matrix"]
+        load = gaussian["activity"]["load"]
+        operands = [total(load) / (total(load) - load["matrix"] + per_busy(r) * gaussian["activity"]["matrix"])
+                    for r in captured]
+        mean = lambda values: sum(values) / len(values)
+        toggles = lambda report: report["activity"]["toggles"]["fp8_32x32"]
+        return (mean([clock(r) / clock(gaussian) for r in captured]), mean(operands),
+                f"{clock(gaussian):.3f} GHz on Gaussian inputs, where {toggles(gaussian):.2f} of the operand bits toggle and the "
+                f"matrix pipe is busy for {gaussian['activity']['matrix']:.2f} of the cycles; "
+                f"{min(map(clock, captured)):.3f} to {max(map(clock, captured)):.3f} GHz on captured ones, with "
+                f"{min(map(toggles, captured)):.2f} to {max(map(toggles, captured)):.2f} and "
+                f"{min(r['activity']['matrix'] for r in captured):.2f} to "
+                f"{max(r['activity']['matrix'] for r in captured):.2f}.")
+
+    group = "Clock on captured activations over clock on Gaussian inputs, FP8, d = 128"
+    table = "paper Table X: Mistral-7B, Qwen3-8B at 16K; here other layers at 4K"
+    with tempfile.TemporaryDirectory() as folder:
+        captured = []
+        for layer in layers:
+            scale = float(safetensors_header(file(layer))[1].get("__metadata__", {}).get("softmax_scale", 128 ** -0.5))
+            captured += [own_fp8(zyfa, folder, length, "lean", (file(layer), head), scale) for head in heads]
+        ratio, operands, text = compare(own_fp8(zyfa, folder, length, "lean"), captured)
+        published = (1628 / 1686, 1629 / 1687)
+        rows.append((group, "ours, lean P", published, ratio, "held out", "times", table))
+        rows.append((group, "ours, lean P, by its operands alone", published, operands, "held out", "times", table))
+        text = "Ours: " + text
+        if code:
+            launch = aiter_launch(length, folder)
+            described = json.loads(launch.read_text())
+            described["buffers"] |= tensors(length, None, 0.1)
+            launch.write_text(json.dumps(described))
+            gaussian = simulate(zyfa, code, launch, "--timing", "--grid")["timing"]
+            captured = [simulate(zyfa, code, aiter_launch(length, folder, (file(layer), head)), "--timing", "--grid")["timing"]
+                        for layer in layers for head in heads]
+            ratio, operands, more = compare(gaussian, captured)
+            published = (2048 / 1993, 2108 / 1991)
+            rows.append((group, "AITER's kernel", published, ratio, "held out", "times", table))
+            rows.append((group, "AITER's kernel, by its operands alone", published, operands, "held out", "times", table))
+            text += " AITER's: " + more
+    return text
+
+
+def seconds_of(command):
+    """CPU time of a command, the least of five."""
+    times = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        run(command)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(times)
+
+
+def speed(zyfa):
+    """Host time of timing a workgroup over that of running it, at 8K keys; start-up by a launch with 128 keys."""
+    with tempfile.TemporaryDirectory() as folder:
+        times = {}
+        for keys, timed in ((128, 0), (8192, 0), (8192, 2)):
+            code, launch = (pathlib.Path(folder) / f"speed{end}" for end in (".co", ".json"))
+            run([zyfa, "asm", "--dtype", "fp8", "--no-causal", "--seq", "512", "--seq-kv", str(keys), "--heads-q", "1",
+                 "--object", code, "--launch", launch])
+            described = json.loads(launch.read_text())
+            described["outputs"] = []
+            described.pop("attention", None)
+            launch.write_text(json.dumps(described))
+            times[keys, timed] = seconds_of([zyfa, "simulate", code, "--launch", launch, "--sim-option",
+                                             f"timed_workgroups={timed}", "--json"])
+    plain, timed = times[8192, 0] - times[128, 0], times[8192, 2] - times[128, 0]
+    return (f"Host time: two workgroups of our FP8 kernel at 8K keys take {plain:.2f} s of CPU when run and {timed:.2f} s "
+            f"when timed too, {timed / plain:.1f} times as long.")
+
+
+def chiplet_map(zyfa, rows, longest):
+    """The gain of the chiplet map by the grid model, at Figure 3's shapes; a table of its own, since the figure's curves
+    cannot be read off to better than about 0.01."""
+    table = ["| S | H | BF16: gain | L2 hits without, with | FP8: gain | L2 hits without, with | seconds of one core |",
+             "|---:|---:|---:|---:|---:|---:|---:|"]
+    group = "Chiplet map: time without over time with"
+    with tempfile.TemporaryDirectory() as folder:
+        length = 2048
+        while length <= longest:
             heads = max(32, 262144 // length)
-            cycles = {}
-            for name in ("none", "head_first"):
-                code, launch = (pathlib.Path(folder) / f"{length}{name}{end}" for end in (".co", ".json"))
-                run([zyfa, "asm", "--seq", str(length), "--heads-q", str(heads), "--chiplet-map", name,
-                     "--object", code, "--launch", launch])
-                described = json.loads(launch.read_text())
-                for buffer in described["buffers"].values():  # addresses do not depend on the data
-                    for source in ("generator", "file", "safetensors", "tensor", "as", "scale"):
-                        buffer.pop(source, None)
-                    buffer["fill"] = 0
-                described["outputs"] = []
-                launch.write_text(json.dumps(described))
-                cycles[name] = json.loads(run([zyfa, "simulate", code, "--launch", launch, "--grid", "--json"]))["grid"]["cycles"]
-            rows.append(("Chiplet map, BF16, time without over time with", f"S = {length}, H = {heads}", published,
-                         cycles["none"] / cycles["head_first"], "held out", "times", "paper Figure 3 (read off)"))
+            line, seconds = f"| {length} | {heads} |", []
+            for dtype in ("bf16", "fp8"):
+                grids = []
+                for name in ("none", "runs"):
+                    code, launch = (pathlib.Path(folder) / f"grid{end}" for end in (".co", ".json"))
+                    run([zyfa, "asm", "--dtype", dtype, "--seq", str(length), "--heads-q", str(heads), "--chiplet-map",
+                         name, "--object", code, "--launch", launch])
+                    described = json.loads(launch.read_text())
+                    for buffer in described["buffers"].values():  # addresses do not depend on the data
+                        for source in ("generator", "file", "safetensors", "tensor", "as", "scale"):
+                            buffer.pop(source, None)
+                        buffer["fill"] = 0
+                    described["outputs"] = []
+                    described.pop("attention", None)
+                    launch.write_text(json.dumps(described))
+                    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                    grids.append(simulate(zyfa, code, launch, "--grid")["grid"])
+                    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                    seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+                gain = grids[0]["cycles"] / grids[1]["cycles"]
+                line += (f" {gain:.3f} | {100 * grids[0]['l2_hit_share']:.0f}%, {100 * grids[1]['l2_hit_share']:.0f}% |")
+                published = {2048: 1.04, 32768: (1.00, 1.02)}.get(length)
+                if published:
+                    rows.append((group, f"{dtype.upper()}, S = {length}, H = {heads}", published, gain, "held out", "times",
+                                 "paper Figure 3 (read off)"))
+            table.append(line + f" {min(seconds):.0f} to {max(seconds):.0f} |")
+            length *= 2
+    return "\n".join(table)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--zyfa", required=True)
     parser.add_argument("--page", type=pathlib.Path, required=True)
-    parser.add_argument("--aiter", type=pathlib.Path)
-    parser.add_argument("--grid", action="store_true", help="the chiplet map too (up to S = 8K; no longer grid was run to its end)")
+    parser.add_argument("--aiter", type=pathlib.Path, help="AITER's fwd_hd128_fp8_causal.co")
+    parser.add_argument("--aiter-version", default="v0.1.19", help="how the page names that file's version")
+    parser.add_argument("--activations", type=pathlib.Path, help="folder with gqa_layer{0,3,6}_s4096.safetensors")
+    parser.add_argument("--traces", type=pathlib.Path, help="a checkout of tinygrad, for its recordings of gfx950")
+    parser.add_argument("--grid", type=int, metavar="S", help="the chiplet map too, up to this length (32768: minutes)")
     options = parser.parse_args()
-    found, missing = [], []
+    found, missing, notes = [], [], collections.defaultdict(list)
+
+    def measure(part, *arguments):
+        """Runs a part; what it says stands under its last table."""
+        text = part(options.zyfa, *arguments, found)
+        if text:
+            notes[found[-1][0]].append(text)
+
     microbenchmarks(options.zyfa, found)
     if options.aiter:
-        aiter(options.zyfa, options.aiter / "fwd_hd128_fp8_causal.co", found)
+        measure(aiter, options.aiter, options.aiter_version)
     else:
         missing.append("AITER's kernel")
+    measure(lean_and_exact)
+    if options.activations:
+        measure(captured_clocks, options.activations, options.aiter)
+    else:
+        missing.append("captured activations")
+    if options.traces:
+        measure(thread_traces.compare, options.traces)
+    else:
+        missing.append("thread traces")
     if options.grid:
-        chiplet_map(options.zyfa, found)
+        text = chiplet_map(options.zyfa, found, options.grid)
+        notes["Chiplet map: time without over time with"].append(text)
     else:
         missing.append("the chiplet map")
     rows = Rows()
@@ -199,6 +407,9 @@ def main():
     text = []
     for group in rows.groups():
         text += [f"### {group}", "", *rows.table(group), "", f"WMAPE {rows.wmape(group):.1f}% ({rows.roles(group)}).", ""]
+        for note in notes[group]:
+            text += [*(note.splitlines() if note.startswith("|") else textwrap.wrap(note, 118)), ""]
+    text += [*textwrap.wrap(speed(options.zyfa), 118), ""]
     if missing:
         text += ["Not measured in this run: " + ", ".join(missing) + ".", ""]
     begin, end = "<!-- begin: written by bench/timing_validation.py -->", "<!-- end -->"

@@ -22,6 +22,7 @@
 #include "cli/files.hpp"
 #include "cli/launch_file.hpp"
 #include "cli/launch_results.hpp"
+#include "cli/problem_flags.hpp"
 #include "cli/sanitize.hpp"
 #include "runtime/runtime.hpp"
 #include "sim/hip/zyfa_sim.h"
@@ -158,6 +159,11 @@ std::optional<AttentionResult> attention_result(const LaunchFile& launch,
     return check_attention(*launch.attention, contents, outputs);
 }
 
+/// Of one SIMD and cycle (paper Table I: 2.5 and 5.0 PFLOP/s at 2.4 GHz on 1024 SIMDs).
+double matrix_flops(DType dtype) {
+    return dtype == DType::bf16 ? 1024 : 2048;
+}
+
 /// Of a launch that did not come to its end under the sanitizer.
 ExitCode stopped(const CommonOptions& common, const std::string& kernel, const Error& error,
                  const Sanitizing& sanitizing) {
@@ -215,6 +221,17 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
     zyfaSimLaunch model{};
     const bool modelled = extension.last_launch != nullptr && extension.last_launch(device, &model) == 0;
 
+    // Of attention: the matrix cycles of the paper's formula (1) over those that went by where the launch has
+    // workgroups; multiplying masked blocks and waiting both lower it.
+    std::optional<double> useful;
+    if (modelled && launch.attention && model.cycles > 0) {
+        const std::uint64_t workgroups = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+        const runtime::DeviceInfo& info = runtime->devices().at(static_cast<std::size_t>(device));
+        const auto units = static_cast<double>(std::min<std::uint64_t>(workgroups, info.compute_units));
+        useful = flops(launch.attention->problem) /
+                 (matrix_flops(launch.attention->problem.dtype) * 4 * units * model.cycles);
+    }
+
     // The first timed workgroup's report; null where none was asked for.
     nlohmann::ordered_json timing;
     if (const char* reports =
@@ -247,8 +264,12 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
                      extension.last_listing != nullptr ? extension.last_listing(device) : nullptr);
     }
 
-    const std::vector<OutputResult> outputs = collect(launch, buffers);
-    const std::optional<AttentionResult> attention = attention_result(launch, contents, buffers);
+    std::vector<OutputResult> outputs;
+    std::optional<AttentionResult> attention;
+    if (!flags.grid) { // the grid model computes nothing
+        outputs = collect(launch, buffers);
+        attention = attention_result(launch, contents, buffers);
+    }
     const bool passed = (!attention || attention->passed) &&
                         std::all_of(outputs.begin(), outputs.end(), [](const OutputResult& output) {
                             return !output.comparison || output.comparison->passed;
@@ -265,12 +286,15 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
               {"clock_ghz", model.seconds > 0 ? model.cycles / model.seconds / 1e9 : 0}}},
             {"outputs", nlohmann::ordered_json::array()}};
         if (!timing.is_null()) { // figures of one workgroup; the launch's own cycles stay
-            for (const char* member :
-                 {"matrix_busy", "idle_beside_softmax", "activity", "pipes", "phase_cycles", "stalls"}) {
+            for (const char* member : {"matrix_busy", "idle_beside_softmax", "activity", "pipes",
+                                       "phase_cycles", "stalls", "complete"}) {
                 json["timing"][member] = timing.at(member);
             }
             json["timing"]["workgroup"] = {{"number", timing.at("workgroup")},
                                            {"cycles", timing.at("cycles")}};
+        }
+        if (useful) {
+            json["timing"]["useful"] = *useful;
         }
         if (!grid.is_null()) {
             json["grid"] = grid;
@@ -304,24 +328,39 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
         }
         if (!timing.is_null()) {
             const nlohmann::ordered_json& busy = timing.at("matrix_busy");
-            facts.add(
-                "workgroup",
-                fmt::format(
-                    "{} took {} cycles (simulated); matrix pipe busy {:.1f}% in steady state, {:.1f}% over "
-                    "the whole loop; phase of {:.0f} cycles",
-                    timing.at("workgroup").get<std::uint64_t>(), timing.at("cycles").get<std::uint64_t>(),
-                    100 * busy.at("steady").get<double>(), 100 * busy.at("whole_loop").get<double>(),
-                    timing.at("phase_cycles").get<double>()));
+            const std::string steady =
+                busy.at("steady").is_null()
+                    ? "has no tile long enough for a steady state"
+                    : fmt::format("busy {:.1f}% in steady state (phases of {:.0f} cycles)",
+                                  100 * busy.at("steady").get<double>(),
+                                  timing.at("phase_cycles").get<double>());
+            facts.add("workgroup",
+                      fmt::format(
+                          "{} took {} cycles (simulated){}; matrix pipe {}, busy {:.1f}% over the whole loop",
+                          timing.at("workgroup").get<std::uint64_t>(),
+                          timing.at("cycles").get<std::uint64_t>(),
+                          timing.at("complete").get<bool>() ? "" : " until the measurement stopped", steady,
+                          100 * busy.at("whole_loop").get<double>()));
+        }
+        if (useful) {
+            facts.add("useful",
+                      fmt::format("{:.1f}% of the matrix pipes' cycles, where the launch has workgroups, "
+                                  "are operations that attention needs",
+                                  100 * *useful));
         }
         if (!grid.is_null()) {
             facts.add(
                 "grid",
                 fmt::format(
                     "{} workgroups; {:.1f}% of {} lines hit L2, {} came from HBM; {:.1f}% slower "
-                    "than without waits for memory. Outputs hold no results.",
+                    "than without waits for memory. {}",
                     grid.at("workgroups").get<std::uint64_t>(), 100 * grid.at("l2_hit_share").get<double>(),
                     grid.at("lines").get<std::uint64_t>(), bytes(grid.at("hbm_bytes").get<double>()),
-                    100 * (grid.at("cycles").get<double>() / grid.at("compute_cycles").get<double>() - 1)));
+                    100 * (grid.at("cycles").get<double>() / grid.at("compute_cycles").get<double>() - 1),
+                    grid.at("executed_whole").get<std::string>().empty()
+                        ? "Outputs hold no results."
+                        : fmt::format("The kernel ran as a whole, because of {}.",
+                                      grid.at("executed_whole").get<std::string>())));
         }
         if (!flags.trace.empty()) {
             facts.add("trace", flags.trace + " (open it in ui.perfetto.dev)");

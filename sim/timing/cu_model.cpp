@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
 
 #include "sim/timing/lds_banks.hpp"
 
@@ -136,6 +137,11 @@ Readiness CuModel::ready(unsigned w, const Instruction& i) const {
     case InstructionClass::vmem:
     case InstructionClass::flat:
         raise(r, completion(wave.vm, 63), Stall::memory_pipe);
+        break;
+    case InstructionClass::control:
+        // A wave ends when its stores are done, 200 to 280 cycles after the last one (SQTT).
+        if (i.mnemonic != nullptr && std::string_view(i.mnemonic) == "s_endpgm")
+            raise(r, completion(wave.vm, 0), Stall::vmcnt);
         break;
     case InstructionClass::lds:
     case InstructionClass::smem:

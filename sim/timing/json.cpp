@@ -103,11 +103,18 @@ Json activity_of(const TimingReport& report) {
     for (unsigned kind = 0; kind < matrix_kinds; ++kind)
         if (activity.matrix[kind] > 0)
             toggles[to_string(static_cast<MatrixKind>(kind))] = activity.toggles[kind];
-    return Json{{"matrix", activity.matrix_total()},
-                {"toggles", toggles},
-                {"vector", activity.vector},
-                {"lds", activity.lds},
-                {"clock_ghz", sustained_ghz(activity)}};
+    // What each takes of the current limit at the maximum clock (clock_model.hpp).
+    const ClockParameters p;
+    const double load = current_load(activity), vector = p.vector * activity.vector,
+                 lds = p.lds * activity.lds;
+    return Json{
+        {"load",
+         {{"base", p.base}, {"vector", vector}, {"lds", lds}, {"matrix", load - p.base - vector - lds}}},
+        {"matrix", activity.matrix_total()},
+        {"toggles", toggles},
+        {"vector", activity.vector},
+        {"lds", activity.lds},
+        {"clock_ghz", sustained_ghz(activity)}};
 }
 
 } // namespace
@@ -121,9 +128,12 @@ std::string to_json(const TimingReport& report, const Disassembly& disassembly) 
             total[n] += profile.stalled[n];
     Json out{{"workgroup", report.workgroup},
              {"cycles", report.cycles},
-             {"matrix_busy", {{"steady", steady.matrix_busy}, {"whole_loop", report.whole_loop()}}},
+             {"complete", report.complete},
+             {"matrix_busy",
+              {{"steady", steady.phases != 0 ? Json(steady.matrix_busy) : Json()},
+               {"whole_loop", report.whole_loop()}}},
              {"idle_beside_softmax", report.idle_beside_softmax_share()},
-             {"phase_cycles", steady.phase_cycles},
+             {"phase_cycles", steady.phases != 0 ? Json(steady.phase_cycles) : Json()},
              {"phases", steady.phases},
              {"pipes",
               {{"matrix", pipes.matrix},

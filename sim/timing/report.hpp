@@ -17,7 +17,7 @@ struct PipeCycles {
     std::uint64_t matrix = 0; ///< including the cycles in which packed FP32 blocks the matrix pipe
     std::uint64_t packed = 0; ///< those
     std::uint64_t vector = 0; ///< including packed FP32
-    std::uint64_t issue = 0;  ///< 4 per instruction
+    std::uint64_t issue = 0;  ///< 4 per instruction, 4 (n + 1) for s_nop n
     std::uint64_t scalar = 0, lds = 0, memory = 0;
 };
 

@@ -31,7 +31,10 @@ class Access final : public Observer {
 
 void account(TimingReport& report, const Event& event, const Instruction& i, bool branch_taken) {
     PipeCycles& pipes = report.simd[event.wave % 4];
-    pipes.issue += 4;
+    // s_nop n stands for n + 1 instructions (CDNA4 ISA, S_NOP).
+    const bool nop = i.kind == InstructionClass::control && i.mnemonic != nullptr &&
+                     std::string_view(i.mnemonic) == "s_nop";
+    pipes.issue += nop ? 4 * ((i.imm & 15u) + 1) : 4;
     switch (event.kind) {
     case InstructionClass::matrix:
         pipes.matrix += event.busy;
