@@ -100,4 +100,45 @@ void attention_on_host(Context& context, AttentionArgs args) {
         lse->download();
 }
 
+QuantizeReport quantize_on_host(Context& context, QuantizeArgs args) {
+    const int device = 0;
+    DeviceCopy x(context, args.x.data, reach(args.x), device);
+    DeviceCopy codes(context, args.codes.data, reach(args.codes), device);
+    std::unique_ptr<DeviceCopy> mean;
+    x.upload();
+    if (!dense(args.codes))
+        codes.upload();
+    args.x.data = x.data();
+    args.codes.data = codes.data();
+    if (args.mean) {
+        const auto elements = static_cast<std::size_t>(args.x.sizes[0] * args.x.sizes[1] * args.x.sizes[3]);
+        mean = std::make_unique<DeviceCopy>(context, args.mean, elements * sizeof(float), device);
+        mean->upload();
+        args.mean = static_cast<float*>(mean->data());
+    }
+    const QuantizeReport report = quantize(context, args);
+    codes.download();
+    if (mean)
+        mean->download();
+    return report;
+}
+
+void add_mean_score_on_host(Context& context, MeanScoreArgs args) {
+    const int device = 0;
+    const auto floats = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); };
+    DeviceCopy q(context, args.q.data, reach(args.q), device);
+    DeviceCopy mean(context, const_cast<float*>(args.mean),
+                    floats(args.q.sizes[0] * args.heads_kv * args.q.sizes[3]), device);
+    DeviceCopy lse(context, args.lse, floats(args.q.sizes[0] * args.q.sizes[1] * args.q.sizes[2]), device);
+    q.upload();
+    mean.upload();
+    lse.upload();
+    args.q.data = q.data();
+    args.mean = static_cast<const float*>(mean.data());
+    args.lse = static_cast<float*>(lse.data());
+    add_mean_score(context, args);
+    synchronize(context, device);
+    lse.download();
+}
+
 } // namespace zyfa::python

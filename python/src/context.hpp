@@ -3,6 +3,7 @@
 #pragma once
 
 #include "zyfa/context.hpp"
+#include "zyfa/quantize.hpp"
 
 namespace zyfa::python {
 
@@ -15,5 +16,9 @@ Context& context_for(bool simulated);
 /// copies o and lse back. Each copy has its address modulo 16 and its strides, so that what a GPU would
 /// refuse is refused. Throws what attention and synchronize throw.
 void attention_on_host(Context& context, AttentionArgs args);
+
+/// zyfa::quantize and zyfa::add_mean_score on tensors in host memory, through device memory.
+QuantizeReport quantize_on_host(Context& context, QuantizeArgs args);
+void add_mean_score_on_host(Context& context, MeanScoreArgs args);
 
 } // namespace zyfa::python

@@ -10,6 +10,7 @@
 
 #include "context.hpp"
 #include "errors.hpp"
+#include "quantize.hpp"
 #include "values.hpp"
 #include "zyfa.h"
 #include "zyfa/agree.hpp"
@@ -226,6 +227,7 @@ NB_MODULE(_core, m) {
         .value("tune", Ask::tune);
     m.def("about", &about);
     m.def("agree", &agreed);
+    python::bind_quantize(m);
     m.def("counters", &counters);
     m.def("layers", &layers);
     m.def("devices", &devices);

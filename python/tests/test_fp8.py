@@ -96,3 +96,61 @@ def test_tune_on_quantized_activations():
     descales = {f"{n}_descale": torch.tensor(t.descale) for n, t in zip("qkv", quantized)}
     winner = zyfa.tune(*(t.codes for t in quantized), causal=True, budget_s=3, **descales)
     assert winner.resident and winner.evidence and winner.schedule.startswith("fp8")
+
+
+@pytest.mark.parametrize("dim", [64, 128, 192])
+def test_the_kernel_gives_the_codes_that_pytorch_gives(dim):
+    x = torch.randn(2, 37, 3, dim).to(torch.bfloat16)
+    found = zyfa.quantize(x)
+    wanted = zyfa.quantize(x.float())  # PyTorch's way
+    assert found.descale == wanted.descale
+    assert torch.equal(found.codes.view(torch.uint8), wanted.codes.view(torch.uint8))
+    strided = zyfa.quantize(x.transpose(1, 2).contiguous().transpose(1, 2))
+    assert strided.codes.stride() == x.transpose(1, 2).contiguous().transpose(1, 2).stride()
+    assert torch.equal(strided.codes.view(torch.uint8), wanted.codes.view(torch.uint8))
+
+
+def test_a_static_scale_clamps_and_counts():
+    x = torch.randn(1, 50, 2, 128).to(torch.bfloat16)
+    x[0, 3, 1, 5] = float("nan")
+    x[0, 4, 1, 5] = float("-inf")
+    for tensor in (x, x.float()):
+        found = zyfa.quantize(tensor, descale=1 / 256)
+        large = (x.float().abs() > 448 / 256) & x.isfinite()
+        assert (found.descale, found.clamped, found.non_finite) == (1 / 256, int(large.sum()), 2)
+        assert torch.equal(found.codes.float().isnan(), ~x.isfinite())
+        assert bool((found.codes.float()[large].abs() == 448).all())
+    with pytest.raises(zyfa.InvalidArgument, match="descale"):
+        zyfa.quantize(x, descale=0.0)
+    with pytest.raises(zyfa.InvalidArgument, match="count"):
+        zyfa.quantize(x, count=False)
+    with pytest.raises(zyfa.Unsupported, match="rotate"):
+        zyfa.quantize(x.float(), rotate=True)
+
+
+@pytest.mark.parametrize("dim", [128, 192])
+def test_rotation_and_smoothing_leave_attention_where_it_was(dim):
+    q, k, _ = reference.draw(1, 200, 200, 4, 2, dim)
+    k = (k + 3 * torch.randn(1, 1, 2, dim)).to(torch.bfloat16)  # a mean that costs precision
+    v = torch.randn(*k.shape[:3], 128).to(torch.bfloat16)
+    scale = dim**-0.5
+    ks, vs = zyfa.quantize(k, rotate=True, smooth=True), zyfa.quantize(v)
+    qs = zyfa.quantize(q, rotate=True, fold_scale=scale * ks.descale)
+    assert torch.frexp(torch.tensor(scale * qs.descale * ks.descale * 1.4426950408889634)).mantissa == 0.5
+    assert torch.allclose(ks.mean, k.float().mean(1), atol=1e-5)
+    o, lse = zyfa.flash_attn_func(
+        qs.codes, ks.codes, vs.codes, causal=True, return_lse=True,
+        q_descale=qs.descale, k_descale=ks.descale, v_descale=vs.descale,
+    )  # fmt: skip
+    wanted, wanted_lse = reference.attention(q, k, v, causal=True)
+    assert reference.relative_rms(o, wanted) < 8e-2
+    zyfa.add_mean_score(lse, q, ks.mean)
+    assert (lse.double() - wanted_lse).abs().max() < 0.2
+    again = zyfa.quantize(k, rotate=True, smooth=ks.mean, descale=ks.descale)
+    assert torch.equal(again.codes.view(torch.uint8), ks.codes.view(torch.uint8))
+    rotation = zyfa.rotation_matrix(dim)
+    assert torch.allclose(rotation @ rotation.T, torch.eye(dim, dtype=torch.float64), atol=1e-12)
+    with pytest.raises(zyfa.InvalidArgument, match="mean"):
+        zyfa.quantize(k, smooth=ks.mean[:, :1])
+    with pytest.raises(zyfa.InvalidArgument, match="lse"):
+        zyfa.add_mean_score(lse.double(), q, ks.mean)

@@ -24,7 +24,7 @@ from ._errors import (
     NotResident,
     Unsupported,
 )
-from ._quantize import Quantized, quantize
+from ._quantize import Quantized, add_mean_score, quantize, rotation_matrix
 from ._shapes import CacheInfo, Explanation, cache_info, explain, prepare, tune
 from .capturing import capture
 
@@ -43,6 +43,7 @@ __all__ = [
     "Quantized",
     "Unsupported",
     "__version__",
+    "add_mean_score",
     "agree",
     "cache_info",
     "capture",
@@ -50,6 +51,7 @@ __all__ = [
     "flash_attn_func",
     "prepare",
     "quantize",
+    "rotation_matrix",
     "tune",
     "use_simulator",
 ]

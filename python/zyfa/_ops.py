@@ -95,14 +95,14 @@ def _on_simulator(q: Tensor, k: Tensor, v: Tensor, out: Optional[Tensor], lse: O
     _launch(True, 0, q, k, v, out, lse, *scales)
 
 
-_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (
+current_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (
     lambda index: torch.cuda.current_stream(index).cuda_stream
 )
 
 
 def _on_gpu(q: Tensor, k: Tensor, v: Tensor, out: Optional[Tensor], lse: Optional[Tensor], *scales: Any) -> None:
     _device.require_rocm("q")
-    _launch(False, _raw_stream(q.get_device()), q, k, v, out, lse, *scales)
+    _launch(False, current_stream(q.get_device()), q, k, v, out, lse, *scales)
 
 
 def _kernels(run: Callable[..., None]) -> Dict[str, Callable[..., Any]]:

@@ -138,6 +138,68 @@ static void attention(zyfa_context* context) {
     free(o);
 }
 
+/* K of one head to e4m3 codes: per-call scale, mean subtracted and brought back in LSE, static scale. */
+static void quantization(zyfa_context* context) {
+    const size_t count = heads_kv * seq_kv * dim;
+    uint16_t* k = drawn(count, 5);
+    uint8_t codes[heads_kv * seq_kv * dim];
+    float mean[dim], lse[seq_kv] = {0};
+    void *device_mean = NULL, *device_lse = uploaded(context, lse, sizeof lse);
+    OK(zyfa_prepare_quantize(context, dim, 0, 1, 0));
+    OK(zyfa_device_allocate(context, sizeof mean, 0, &device_mean));
+
+    zyfa_quantize_args args = ZYFA_QUANTIZE_ARGS_INIT;
+    args.x = args.codes = tensor(uploaded(context, k, count * 2), heads_kv, seq_kv);
+    args.codes.dtype = ZYFA_E4M3;
+    OK(zyfa_device_allocate(context, count, 0, &args.codes.data));
+    args.smoothing = ZYFA_SMOOTHING_MEASURED;
+    args.mean = device_mean;
+    zyfa_quantize_report report;
+    OK(zyfa_quantize(context, &args, &report));
+    OK(zyfa_copy_to_host(context, codes, args.codes.data, sizeof codes, 0));
+    OK(zyfa_copy_to_host(context, mean, device_mean, sizeof mean, 0));
+    double sum = 0;
+    for (int row = 0; row < seq_kv; ++row)
+        sum += of_bf16(k[row * dim]);
+    CHECK(fabs(sum / seq_kv - mean[0]) < 1e-6);
+    CHECK(report.clamped == 0 && report.non_finite == 0 && report.largest / report.descale <= 448);
+    printf("descale %g, first code 0x%02x\n", report.descale, codes[0]);
+
+    zyfa_mean_score_args add = ZYFA_MEAN_SCORE_ARGS_INIT;
+    add.q = args.x;
+    add.mean = device_mean;
+    add.lse = device_lse;
+    OK(zyfa_add_mean_score(context, &add));
+    OK(zyfa_copy_to_host(context, lse, device_lse, sizeof lse, 0));
+    double score = 0;
+    for (int c = 0; c < dim; ++c)
+        score += of_bf16(k[c]) * mean[c];
+    CHECK(fabs(score / sqrt((double)dim) - lse[0]) < 1e-5);
+
+    const float descale = 1.0f / 1024;
+    args.descale = &descale;
+    args.smoothing = ZYFA_SMOOTHING_NONE;
+    args.mean = NULL;
+    OK(zyfa_quantize_async(context, &args, NULL));
+    OK(zyfa_quantize(context, &args, &report));
+    CHECK(report.clamped > 0 && report.descale == descale);
+    args.fold_scale = &descale;
+    CHECK(zyfa_quantize(context, &args, &report) == ZYFA_INVALID_ARGUMENT);
+    CHECK(strcmp(zyfa_last_argument(), "fold_scale") == 0);
+
+    float folded = 0;
+    double element = 0;
+    OK(zyfa_folded_descale(0.01f, 0.125f, 0.5f, &folded));
+    OK(zyfa_rotation_element(dim, 3, 4, &element));
+    CHECK(folded >= 0.01f && fabs(fabs(element) - 1 / sqrt((double)dim)) < 1e-12);
+    CHECK(zyfa_rotation_element(100, 0, 0, &element) == ZYFA_UNSUPPORTED);
+
+    void* buffers[] = {args.x.data, args.codes.data, device_mean, device_lse};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; ++i)
+        OK(zyfa_device_release(context, buffers[i]));
+    free(k);
+}
+
 /* Of a job of one rank: its bytes are everyone's. */
 static int broadcast(void* user, zyfa_bytes* bytes, int root) {
     int* calls = user;
@@ -248,6 +310,7 @@ int main(void) {
     zyfa_options_destroy(options);
     printf("zyfa %s\n", zyfa_version());
     attention(context);
+    quantization(context);
     shapes(context);
     knowledge(context);
 
