@@ -22,7 +22,23 @@ std::vector<std::byte> repeat(const TensorLayout& to, const TensorLayout& from,
     return bytes;
 }
 
+std::vector<std::byte> moved(const TensorLayout& to, const TensorLayout& from,
+                             std::span<const std::byte> source) {
+    std::vector<std::byte> bytes(to.extent_bytes());
+    for (std::int64_t b = 0; b < to.sizes[0]; ++b)
+        for (std::int64_t h = 0; h < to.sizes[1]; ++h)
+            for (std::int64_t s = 0; s < to.sizes[2]; ++s)
+                std::memcpy(bytes.data() + to.row_offset(b, h, s), source.data() + from.row_offset(b, h, s),
+                            to.row_bytes());
+    return bytes;
+}
+
 } // namespace
+
+TuningInputs repacked(const TuningInputs& inputs, const Problem& from, const Problem& to) {
+    return {moved(layout_q(to), layout_q(from), inputs.q), moved(layout_k(to), layout_k(from), inputs.k),
+            moved(layout_v(to), layout_v(from), inputs.v), inputs.profile};
+}
 
 TuningInputs drawn_inputs(const Problem& problem, Distribution distribution, std::uint64_t seed,
                           std::uint64_t most_elements) {

@@ -16,6 +16,9 @@ namespace zyfa::tuner {
 TuningInputs drawn_inputs(const Problem& problem, Distribution distribution = Distribution::gaussian,
                           std::uint64_t seed = 1, std::uint64_t most_elements = std::uint64_t{1} << 24);
 
+/// The rows of inputs that lie in the strides of `from`, in those of `to`, a part of the same problem.
+TuningInputs repacked(const TuningInputs& inputs, const Problem& from, const Problem& to);
+
 /// The inputs as the reference wants them.
 inline HostTensors view(const TuningInputs& inputs) {
     return {inputs.q, inputs.k, inputs.v};

@@ -35,6 +35,15 @@ bool cut_sequences(Problem& problem) {
     return !(problem == before);
 }
 
+/// The strides of contiguous tensors in the problem's order of dimensions.
+void make_dense(Problem& p) {
+    const auto layout = stride_class(p) == StrideClass::bshd ? Problem::Layout::bshd : Problem::Layout::bhsd;
+    const Problem dense = Problem::contiguous(p.dtype, p.batch, p.heads_q, p.heads_kv, p.seq_q, p.seq_kv,
+                                              p.dim_qk, p.dim_v, p.mask, layout, p.lse);
+    p.q = dense.q, p.k = dense.k, p.v = dense.v, p.o = dense.o;
+    p.lse_batch_stride = dense.lse_batch_stride, p.lse_head_stride = dense.lse_head_stride;
+}
+
 /// Gigabytes between rows would be held twice, on the device and on the host, for nothing.
 bool close_gaps(Problem& p) {
     struct Tensor {
@@ -55,11 +64,7 @@ bool close_gaps(Problem& p) {
     }
     if (!wide)
         return false;
-    const auto layout = stride_class(p) == StrideClass::bshd ? Problem::Layout::bshd : Problem::Layout::bhsd;
-    const Problem dense = Problem::contiguous(p.dtype, p.batch, p.heads_q, p.heads_kv, p.seq_q, p.seq_kv,
-                                              p.dim_qk, p.dim_v, p.mask, layout, p.lse);
-    p.q = dense.q, p.k = dense.k, p.v = dense.v, p.o = dense.o;
-    p.lse_batch_stride = dense.lse_batch_stride, p.lse_head_stride = dense.lse_head_stride;
+    make_dense(p);
     return true;
 }
 
@@ -105,13 +110,12 @@ Representative representative(const Problem& problem, bool simulated, double bud
                 throw Error(ErrorCode::invalid_argument, "memory_bytes",
                             "tuning " + to_string(problem) + " needs at least " +
                                 std::to_string(tensor_bytes(p)) +
-                                " bytes of device memory, cut to one head; "
-                                "allowed are " +
+                                " bytes of device memory, cut to one head; allowed are " +
                                 std::to_string(memory_bytes));
             }
+            make_dense(p);
         }
-        result.note = "measured on " + to_string(p) + ", cut to the memory that tuning may take" +
-                      (closed ? ", without gaps between rows, heads and batch entries" : "");
+        result.note = "measured on " + to_string(p) + ", contiguous, cut to the memory that tuning may take";
     }
     if (!simulated)
         return result;

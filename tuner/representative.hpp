@@ -22,11 +22,13 @@ struct Representative {
     std::string note; ///< empty where nothing was cut; else what was, for messages and evidence
 };
 
-/// Never cuts on a GPU. On the simulator one launch is held to half a second of one core, or to 1/16 of the
-/// budget where there is one, by halving first the batch, then the key-value heads (the GQA ratio stays, and
-/// with it the kernel), and at last, only under a budget, both sequence lengths; those keep their remainder
-/// modulo 256, so that a length with a tail still has one, and their order (Sq < Skv, =, >). Strides stay as
-/// they are, but where a tensor spans more than 4 GiB and twice its elements: then all are made contiguous.
+/// On a GPU, cuts only what takes more than `memory_bytes` (0: no limit) of tensors: half the batch, then
+/// half the heads, at last the lengths, as below; strides are then contiguous. On the simulator one launch is
+/// held to half a second of one core, or to 1/16 of the budget where there is one, by halving first the
+/// batch, then the key-value heads (the GQA ratio stays, and with it the kernel), and at last, only under a
+/// budget, both sequence lengths; those keep their remainder modulo 256, so that a length with a tail still
+/// has one, and their order (Sq < Skv, =, >). Strides stay as they are, but where a tensor spans more than 4
+/// GiB and twice its elements: then all are made contiguous.
 Representative representative(const Problem& problem, bool simulated, double budget_s,
                               std::uint64_t memory_bytes = 0);
 

@@ -24,6 +24,7 @@
 #include "tuner/search.hpp"
 #include "tuner/stopwatch.hpp"
 #include "tuner/strategy.hpp"
+#include "tuner/tensor_layout.hpp"
 #include "tuner/test_bed.hpp"
 #include "tuner/timing.hpp"
 #include "zyfa/error.hpp"
@@ -83,6 +84,15 @@ Protocol protocol_of(const Options& options, const runtime::Runtime& runtime) {
     return protocol;
 }
 
+/// Inputs for the problem that is measured: given ones are in the strides of the whole one or, from a sweep,
+/// already of the cut one.
+TuningInputs inputs_for(const TuningInputs& given, const Problem& asked, const Problem& cut) {
+    if (given.q.empty())
+        return drawn_inputs(cut);
+    const bool same = asked.q == cut.q && asked.k == cut.k && asked.v == cut.v;
+    return same || given.q.size() == layout_q(cut).extent_bytes() ? given : repacked(given, asked, cut);
+}
+
 class Tuning {
   public:
     Tuning(const std::shared_ptr<runtime::Runtime>& runtime, int device, jit::Assembler& assembler,
@@ -92,7 +102,7 @@ class Tuning {
           protocol_(protocol_of(options, *runtime)), model_(protocol_ == Protocol::model),
           strategy_(options.search.empty() ? Strategy::exhaustive : strategy_named(options.search)),
           cut_(representative(problem, runtime->simulated(), options.budget_s, options.memory_bytes)),
-          guard_(*runtime, device), inputs_(inputs.q.empty() ? drawn_inputs(cut_.problem) : inputs),
+          guard_(*runtime, device), inputs_(inputs_for(inputs, problem, cut_.problem)),
           binaries_(runtime, device, assembler, form, classify(problem), options.files),
           bed_(runtime, device, form, cut_.problem, inputs_, options.gate_rows) {
         outcome_.gate_ms += watch_.ms();

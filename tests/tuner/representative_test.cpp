@@ -2,7 +2,14 @@
 // How problems are cut for the simulator, and that they are not for a GPU.
 #include "tuner/representative.hpp"
 
+#include <cstring>
+
 #include <doctest/doctest.h>
+
+#include "core/distributions.hpp"
+#include "tuner/inputs.hpp"
+#include "tuner/tensor_layout.hpp"
+#include "zyfa/error.hpp"
 
 using namespace zyfa;
 using namespace zyfa::tuner;
@@ -46,6 +53,36 @@ TEST_CASE("gaps of gigabytes are closed, gigabytes of elements are not cut on a 
     asked = problem(8, 40, 40, 75600, 75600); // 6.2 GB a tensor, dense
     result = representative(asked, false, 3);
     CHECK(result.problem == asked);
+}
+
+TEST_CASE("a problem beyond the memory that tuning may take loses batch entries, then heads, then rows, and "
+          "says so") {
+    const Problem asked = problem(8, 64, 8, 8192, 8192); // 2.1 GB for Q and O, 0.3 GB for K and V
+    CHECK(representative(asked, false, 3, std::uint64_t{8} << 30).problem == asked);
+    Representative result = representative(asked, false, 3, std::uint64_t{1} << 30);
+    CHECK(result.problem.batch < 8);
+    CHECK(result.problem.heads_q == 64);
+    CHECK(result.note.find("cut to the memory that tuning may take") != std::string::npos);
+    result = representative(asked, false, 3, std::uint64_t{64} << 20);
+    CHECK(result.problem.batch == 1);
+    CHECK(result.problem.heads_q == 8 * result.problem.heads_kv); // the group stays
+    CHECK(result.problem.heads_kv < 8);
+    CHECK(result.problem.seq_q == 8192);
+    result = representative(asked, false, 3, std::uint64_t{8} << 20);
+    CHECK(result.problem.seq_q < 8192);
+    CHECK(result.problem.seq_q % 256 == 0);
+    CHECK_THROWS_AS(representative(asked, false, 3, 1000), Error);
+
+    const Problem whole = problem(2, 4, 2, 1024, 1024);
+    const DrawnInputs drawn = draw_inputs(whole, Distribution::gaussian, 3);
+    const Problem part = representative(whole, false, 3, std::uint64_t{1} << 20).problem;
+    const TuningInputs inputs = repacked({drawn.q, drawn.k, drawn.v, "mine"}, whole, part);
+    CHECK(inputs.profile == "mine");
+    CHECK(inputs.q.size() == layout_q(part).extent_bytes());
+    const std::size_t row = layout_q(part).row_bytes();
+    for (std::int64_t h = 0; h < part.heads_q; ++h)
+        CHECK(std::memcmp(inputs.q.data() + layout_q(part).row_offset(0, h, part.seq_q - 1),
+                          drawn.q.data() + layout_q(whole).row_offset(0, h, part.seq_q - 1), row) == 0);
 }
 
 TEST_CASE("small problems are not cut on the simulator") {
