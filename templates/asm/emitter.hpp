@@ -270,6 +270,7 @@ class Emitter {
     void s_lshl_b64(Source d, Source a, Source b, Note n = {}) {
         sop("s_lshl_b64", d, {a, b}, Scc::writes, n);
     }
+    void s_bcnt1_i32_b32(Source d, Source a, Note n = {}) { sop("s_bcnt1_i32_b32", d, {a}, Scc::writes, n); }
     void s_cselect_b32(Source d, Source on, Source off, Note n = {}) {
         sop("s_cselect_b32", d, {on, off}, Scc::reads, n);
     }

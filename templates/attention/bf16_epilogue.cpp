@@ -32,6 +32,10 @@ void emit_add_maximum(Emitter& e, const Bf16Kernel& k, VReg lse) {
     e.v_add_f32(lse, lse, k.v.maximum, "log2 of the row sum; -inf for a row without keys");
 }
 
+VReg emit_part_maximum(Emitter&, const Bf16Kernel& k, VReg) {
+    return k.v.maximum;
+}
+
 void emit_epilogue(Emitter& e, const Bf16Kernel& k, const std::string& prefix) {
     emit_epilogue<Bf16Kernel>(e, k, prefix);
 }

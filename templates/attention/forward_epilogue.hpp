@@ -4,6 +4,8 @@
 //   emit_row_total     l of the lane's row from what its lanes hold
 //   emit_output_scale  what O is multiplied by beside 1 / l
 //   emit_add_maximum   from log2 l to log2 of the row sum
+//   emit_part_maximum  the maximum as the merge of a split over keys takes it (PartForm); may use t[4] and
+//   t[5]
 #pragma once
 
 #include <cstddef>
@@ -93,7 +95,7 @@ void emit_epilogue(isa::Emitter& e, const Kernel& k, const std::string& prefix) 
     if (k.options.split_bits > 0) {
         emit_row_total(e, k, total, other);
         emit_store_part(e, w, k.wave, k.options, k.row_buffer, v.arguments,
-                        {v.o, v.maximum, total, v.lane_row, v.lane_key, v.t.sub(2, 2)});
+                        {v.o, emit_part_maximum(e, k, total), total, v.lane_row, v.lane_key, v.t.sub(2, 2)});
         e.label(skip);
         return;
     }

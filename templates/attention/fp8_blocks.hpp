@@ -122,6 +122,7 @@ void emit_epilogue(isa::Emitter& e, const Fp8Kernel& k, const std::string& label
 void emit_row_total(isa::Emitter& e, const Fp8Kernel& k, isa::VReg total, isa::VReg other);
 void emit_output_scale(isa::Emitter& e, const Fp8Kernel& k, isa::VReg inverse, isa::SReg scratch);
 void emit_add_maximum(isa::Emitter& e, const Fp8Kernel& k, isa::VReg lse);
+isa::VReg emit_part_maximum(isa::Emitter& e, const Fp8Kernel& k, isa::VReg total);
 void emit_begin_tile(isa::Emitter& e, const Fp8Kernel& k); ///< block `now` begins a tile
 
 } // namespace zyfa::templates::attention

@@ -40,6 +40,17 @@ void emit_add_maximum(Emitter& e, const Fp8Kernel& k, VReg lse) {
     e.v_add_f32(lse, Float{-k.probability.sigma}, lse);
 }
 
+VReg emit_part_maximum(Emitter& e, const Fp8Kernel& k, VReg total) {
+    if (!k.folds())
+        return k.v.maximum;
+    const VReg maximum = k.v.t[4], lowest = k.v.t[5];
+    e.v_mov_b32(lowest, Literal{0xff7fffff},
+                "lowest finite value where the row saw no key: it outweighs nothing");
+    e.v_cmp("eq_f32", vcc, 0, total);
+    e.v_cndmask_b32(maximum, k.v.maximum, lowest, vcc);
+    return maximum;
+}
+
 void emit_epilogue(Emitter& e, const Fp8Kernel& k, const std::string& prefix) {
     emit_epilogue<Fp8Kernel>(e, k, prefix);
 }

@@ -144,31 +144,30 @@ Merge allocate(SAllocator& s, VAllocator& v, unsigned parts) {
     return m;
 }
 
-/// Which parts have blocks of the tile: m.parts of them, `first` on.
+/// Which parts have blocks of the tile: m.parts of them, `first` on. m.b, m.scratch and m.mask are scratch.
 void emit_parts(Emitter& e, const Merge& m, const ForwardOptions& o, SReg blocks, SReg before, SReg all,
-                SReg first, SReg t) {
+                SReg first, VReg lane, SReg t) {
     const int parts = 1 << o.split_bits;
     if (!o.causal) {
         e.s_mov_b32(first, 0);
         e.s_min_u32(m.parts, blocks, parts, "fewer blocks than parts: one each");
         return;
     }
-    const SReg begin = t[0], product = t[1], end = t[2];
+    const SReg end = t[0];
+    const VReg product = m.b, begin = m.scratch[0];
     e.s_add_u32(end, before, blocks);
     e.s_cmp("lt_u32", all, parts, "fewer blocks than parts: one each");
     e.s_cselect_b32(all, parts, all);
-    e.s_mov_b32(first, 0);
-    e.s_mov_b32(m.parts, 0);
-    e.s_mov_b32(begin, 0);
-    e.s_mov_b32(product, 0);
-    for (int part = 0; part < parts; ++part) {
-        e.s_cmp("lt_u32", begin, end, part == 0 ? "parts that begin before the tile's end ..." : "");
-        e.s_addc_u32(m.parts, m.parts, 0);
-        e.s_add_u32(product, product, all);
-        e.s_lshr_b32(begin, product, o.split_bits);
-        e.s_cmp("le_u32", begin, before, part == 0 ? "... but for those that end before its begin" : "");
-        e.s_addc_u32(first, first, 0);
-    }
+    e.v_mul_lo_u32(product, lane, all, "lane i: where part i begins");
+    e.v_lshrrev_b32(begin, o.split_bits, product);
+    e.v_cmp("gt_u32", m.mask, end, begin, "parts that begin before the tile's end ...");
+    e.s_and_b32(m.mask[0], m.mask[0], (1 << parts) - 1);
+    e.s_bcnt1_i32_b32(m.parts, m.mask[0]);
+    e.v_add_u32(product, all, product);
+    e.v_lshrrev_b32(begin, o.split_bits, product);
+    e.v_cmp("ge_u32", m.mask, before, begin, "... but for those that end before its begin");
+    e.s_and_b32(m.mask[0], m.mask[0], (1 << parts) - 1);
+    e.s_bcnt1_i32_b32(first, m.mask[0]);
     e.s_sub_u32(m.parts, m.parts, first);
 }
 
@@ -194,7 +193,7 @@ void emit_start(Emitter& e, const Merge& m, const ForwardOptions& o) {
     e.s_lshr_b32(tile, m.row, o.tile_row_bits(), "the forward kernel's tile");
     emit_pair_blocks(e, o, tile, m.last_tile, m.seq_q, m.seq_kv, m.diagonal, blocks, before, all,
                      m.t.sub(4, 4));
-    emit_parts(e, m, o, blocks, before, all, first, m.t.sub(4, 3));
+    emit_parts(e, m, o, blocks, before, all, first, m.a, m.t.sub(4, 1));
 
     const SReg base = m.buffer.sub(0, 2), index = m.t[1], pair = m.t[2];
     e.s_mul_i32(index, m.group[2], m.workspace[2],
@@ -250,6 +249,10 @@ void emit_loads(Emitter& e, const Merge& m, unsigned parts) {
 
 /// O = sum of factor * part / L with factor = 2^(maximum - highest), L = sum of factor * sum.
 void emit_merge(Emitter& e, const Merge& m, const ForwardOptions& o, const PartForm& form, unsigned parts) {
+    if (form.unit == PartForm::Unit::significand_of_score_scale) {
+        e.s_and_b32(m.score_scale, m.score_scale, Literal{0x007fffff});
+        e.s_or_b32(m.score_scale, m.score_scale, Literal{0x3f800000}, "f of the score scale f * 2^e");
+    }
     e.v_mov_b32(m.b, Literal{0xff7fffff}, "lowest finite value: the maximum of a part that sees no key");
     for (unsigned part = 1; part < parts; ++part) {
         e.s_cmp("gt_u32", m.parts, part);
@@ -262,7 +265,7 @@ void emit_merge(Emitter& e, const Merge& m, const ForwardOptions& o, const PartF
         e.v_max_f32(m.highest, m.highest, m.maxima[part]);
     for (unsigned part = 0; part < parts; ++part) {
         e.v_sub_f32(m.maxima[part], m.maxima[part], m.highest);
-        if (!form.scaled_maximum)
+        if (form.unit != PartForm::Unit::one)
             e.v_mul_f32(m.maxima[part], m.score_scale, m.maxima[part], "in base-2 units");
         e.v_exp_f32(m.maxima[part], m.maxima[part], part == 0 ? "factor of the part" : "");
     }
@@ -320,7 +323,7 @@ void emit_store(Emitter& e, const Merge& m, const ForwardOptions& o, const PartF
         e.s_cmp("lg_u32", m.wave, 0, "the first wave stores LSE");
         e.s_cbranch_scc1(".Lmerge_end");
         e.v_log_f32(m.total, m.total);
-        if (!form.scaled_maximum)
+        if (form.unit != PartForm::Unit::one)
             e.v_mul_f32(m.highest, m.score_scale, m.highest, "in base-2 units");
         e.v_add_f32(m.total, m.total, m.highest, "log2 of the row sum; -inf for a row without keys");
         if (form.sigma != 0)

@@ -31,9 +31,11 @@ inline constexpr unsigned part_piece_bytes = 1024, part_maximum = 16 * part_piec
 
 /// What differs between the kernels' parts.
 struct PartForm {
-    bool scaled_maximum = true; ///< in base-2 units; otherwise as QK gives it
-    float sigma = 0;            ///< sums and accumulators are times 2^sigma
-    bool descale_v = false;     ///< O is to be multiplied by the kernel argument output_scale
+    /// What the maxima are to be multiplied by to be in base-2 units. Differences are taken first.
+    enum class Unit : std::uint8_t { one, score_scale, significand_of_score_scale };
+    Unit unit = Unit::one;
+    float sigma = 0;        ///< sums and accumulators are times 2^sigma
+    bool descale_v = false; ///< O is to be multiplied by the kernel argument output_scale
 };
 
 /// Slots of a pair's parts.
