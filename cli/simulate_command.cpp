@@ -287,7 +287,7 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
             {"outputs", nlohmann::ordered_json::array()}};
         if (!timing.is_null()) { // figures of one workgroup; the launch's own cycles stay
             for (const char* member : {"matrix_busy", "idle_beside_softmax", "activity", "pipes",
-                                       "phase_cycles", "stalls", "complete"}) {
+                                       "phase_cycles", "stalls", "complete", "waves", "between_barriers"}) {
                 json["timing"][member] = timing.at(member);
             }
             json["timing"]["workgroup"] = {{"number", timing.at("workgroup")},

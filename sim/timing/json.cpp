@@ -145,6 +145,18 @@ std::string to_json(const TimingReport& report, const Disassembly& disassembly) 
                {"memory", pipes.memory}}},
              {"activity", activity_of(report)},
              {"stalls", stalls_of(total)}};
+    Json waves = Json::array();
+    for (const WaveProfile& wave : report.waves)
+        waves.push_back(
+            {{"instructions", wave.instructions}, {"end", wave.end}, {"stalls", stalls_of(wave.stalled)}});
+    out["waves"] = std::move(waves);
+    // Between two barriers each.
+    Json between = Json::array();
+    for (std::size_t n = 0; n + 1 < report.barriers.size(); ++n)
+        between.push_back({{"begin", report.barriers[n]},
+                           {"cycles", report.barriers[n + 1] - report.barriers[n]},
+                           {"matrix_busy", report.matrix_busy(report.barriers[n], report.barriers[n + 1])}});
+    out["between_barriers"] = std::move(between);
     if (disassembly) {
         Json list = Json::array();
         for (const auto& [pc, profile] : report.profile)

@@ -29,6 +29,13 @@ struct InstructionProfile {
     std::array<std::uint64_t, stalls> stalled{}; ///< cycles by reason
 };
 
+/// One wave over its life.
+struct WaveProfile {
+    std::uint64_t instructions = 0;
+    Cycle end = 0;                               ///< issue of its last instruction
+    std::array<std::uint64_t, stalls> stalled{}; ///< cycles by reason
+};
+
 struct TimingReport {
     std::uint64_t workgroup = 0;
     Cycle cycles = 0;     ///< from the launch of the workgroup to the end of its last wave
@@ -44,6 +51,7 @@ struct TimingReport {
     Cycle idle_beside_softmax = 0;
     Cycle first_matrix = 0,
           last_matrix = 0; ///< the matrix pipes' first issue and last end: the whole key loop
+    std::vector<WaveProfile> waves;
     std::map<std::uint32_t, InstructionProfile> profile; ///< by PC, bytes from the code object's base
     std::vector<Event> events;                           ///< if asked for
     std::vector<Cycle> stores;                           ///< issue of every store to memory: where tiles end

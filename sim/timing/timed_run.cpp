@@ -74,6 +74,10 @@ void account(TimingReport& report, const Event& event, const Instruction& i, boo
     profile.taken += branch_taken ? 1 : 0;
     profile.busy += event.busy;
     profile.stalled[static_cast<unsigned>(event.stall)] += event.stalled;
+    WaveProfile& wave = report.waves[event.wave];
+    ++wave.instructions;
+    wave.end = event.issue;
+    wave.stalled[static_cast<unsigned>(event.stall)] += event.stalled;
 }
 
 /// Where SIMD 0's matrix pipe idles although a wave waits for it.
@@ -133,6 +137,7 @@ TimingReport run_timed(Workgroup& group, ThreadContext& thread, const TimedRunOp
     std::size_t releases = 0;
     TimingReport report;
     report.workgroup = group.index;
+    report.waves.resize(count);
     Observer* const before = thread.observer;
     Access access(before);
     thread.observer = &access;

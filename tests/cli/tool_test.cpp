@@ -401,6 +401,9 @@ TEST_CASE("a kernel of zyfa runs through asm --launch and simulate") {
     CHECK(timed["timing"]["matrix_busy"]["whole_loop"].get<double>() > 0);
     CHECK(timed["timing"]["matrix_busy"]["whole_loop"].get<double>() < 1);
     CHECK(timed["timing"]["pipes"]["matrix"].get<std::uint64_t>() > 0);
+    CHECK(timed["timing"]["waves"].size() == 8);
+    CHECK(timed["timing"]["waves"][0]["instructions"].get<std::uint64_t>() > 100);
+    CHECK(timed["timing"]["between_barriers"].size() > 4);
     CHECK_FALSE(json["timing"].contains("pipes"));
     const Json trace = Json::parse(zyfa::test::read_text(folder.path("trace.json")), nullptr, false);
     CHECK(trace["traceEvents"].size() > 100);
