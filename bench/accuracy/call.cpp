@@ -159,7 +159,7 @@ Output run(Context& context, const Codes& codes, Probability probability, const 
     Schedule schedule = form.default_schedule(problem);
     schedule.parameters["key_order"] = key_order;
     if (const auto parts = schedule.parameters.find("key_parts"); parts != schedule.parameters.end())
-        parts->second = 1.0;
+        parts->second = std::int64_t{1};
     if (const auto why = form.reject(problem, schedule))
         throw Error(ErrorCode::internal, "schedule", *why);
 
