@@ -147,6 +147,43 @@ void print_effects(const std::vector<bench::SearchTable>& tables) {
     }
 }
 
+/// What is lost where one parameter keeps its default and all others are chosen freely; in brackets the value
+/// of the best schedule.
+void print_worth(const std::vector<bench::SearchTable>& tables) {
+    std::vector<std::string> names;
+    for (const bench::SearchTable& table : tables)
+        for (const templates::ParameterSpec& axis : table.space)
+            if (axis.grid.size() > 1 && std::find(names.begin(), names.end(), axis.name) == names.end())
+                names.push_back(axis.name);
+    fmt::print("\n| layer |");
+    for (const std::string& name : names)
+        fmt::print(" {} |", name);
+    fmt::print("\n|---|");
+    for (std::size_t i = 0; i < names.size(); ++i)
+        fmt::print("---|");
+    fmt::print("\n");
+    for (const bench::SearchTable& table : tables) {
+        const Points points = points_of(table);
+        const auto winner = static_cast<std::size_t>(
+            std::min_element(points.times.begin(), points.times.end()) - points.times.begin());
+        const Schedule& best = points.points[winner].schedule;
+        fmt::print("| {} |", table.name);
+        for (const std::string& name : names) {
+            const auto here = best.parameters.find(name);
+            if (here == best.parameters.end()) {
+                fmt::print(" |");
+                continue;
+            }
+            double kept = 0;
+            for (std::size_t i = 0; i < points.times.size(); ++i)
+                if (points.points[i].schedule.parameters.at(name) == table.schedule(0).parameters.at(name))
+                    kept = kept > 0 ? std::min(kept, points.times[i]) : points.times[i];
+            fmt::print(" {:.2f}% ({}) |", 100 * (kept / points.best - 1), to_string(here->second));
+        }
+        fmt::print("\n");
+    }
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -160,6 +197,7 @@ int main(int argc, char** argv) {
         for (int i = 1 + check; i < argc; ++i)
             tables.push_back(bench::read_table(argv[i]));
         const bool holds = print_search(tables);
+        print_worth(tables);
         print_effects(tables);
         return check && !holds ? 1 : 0;
     } catch (const std::exception& error) {

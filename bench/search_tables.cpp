@@ -55,12 +55,12 @@ SearchTable empty_table(const templates::Template& form, const Problem& problem)
 void write_table(const std::filesystem::path& file, const SearchTable& table) {
     Json json{{"name", table.name},     {"input", table.input},   {"problem", table.problem},
               {"device", table.device}, {"template", table.form}, {"space", Json::object()},
-              {"ms", Json::array()}};
+              {"ns", Json::array()}};
     for (const templates::ParameterSpec& axis : table.space)
         for (const ParameterValue& value : axis.grid)
             json["space"][axis.name].push_back(to_json(value));
-    for (const double ms : table.ms) // nanoseconds are enough
-        json["ms"].push_back(std::round(1e6 * ms) * 1e-6);
+    for (const double ms : table.ms)
+        json["ns"].push_back(std::llround(1e6 * ms));
     std::ofstream stream(file);
     stream << json.dump() << "\n";
     if (!stream.flush())
@@ -80,7 +80,8 @@ SearchTable read_table(const std::filesystem::path& file) {
         table.problem = json.at("problem").get<std::string>();
         table.device = json.at("device").get<std::vector<std::string>>();
         table.form = json.at("template").get<std::string>();
-        table.ms = json.at("ms").get<std::vector<double>>();
+        for (const auto& ns : json.at("ns"))
+            table.ms.push_back(1e-6 * ns.get<double>());
         for (const auto& [name, grid] : json.at("space").items()) {
             templates::ParameterSpec& axis = table.space.emplace_back();
             axis.name = name;

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/report_page.hpp"
+#include "core/profile_key.hpp"
 #include "zyfa/error.hpp"
 
 namespace zyfa::cli {
@@ -63,6 +65,18 @@ ExitCode report(const CommonOptions& common, const ReportFlags& flags) {
             warn(fmt::format("{}: {}", winner.key.hex().substr(0, 12), error.what()));
         }
     }
+    // A key's own winner is also stored for its profile, beside the winners of other profiles: shown once.
+    std::set<std::string> named;
+    for (const ReportEntry& entry : entries) {
+        if (!profile_of_key(entry.key_text).empty()) {
+            named.insert(entry.key_text + entry.schedule + entry.policy);
+        }
+    }
+    std::erase_if(entries, [&named](const ReportEntry& entry) {
+        return profile_of_key(entry.key_text).empty() &&
+               named.contains(key_with_profile(entry.key_text, entry.profile) + entry.schedule +
+                              entry.policy);
+    });
     if (entries.empty()) {
         throw Error(ErrorCode::invalid_argument, "KEY",
                     flags.key.empty() ? "the cache holds no winner; zyfa tune makes one"

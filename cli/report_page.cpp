@@ -7,11 +7,14 @@
 #include <ctime>
 #include <map>
 #include <numeric>
+#include <set>
+#include <tuple>
 
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 
 #include "cli/plot.hpp"
+#include "core/profile_key.hpp"
 #include "tuner/statistics.hpp"
 
 namespace zyfa::cli {
@@ -129,7 +132,7 @@ std::string plots(const ReportEntry& entry) {
 }
 
 std::string axes_table(const ReportEntry& entry) {
-    const std::vector<AxisValue> values = axis_values(entry.measurements);
+    const std::vector<AxisValue> values = axis_values(entry.measurements, entry.evidence.fallback.schedule);
     if (values.empty())
         return {};
     double best = values.front().best_ms;
@@ -137,16 +140,40 @@ std::string axes_table(const ReportEntry& entry) {
         best = std::min(best, value.best_ms);
     std::string out =
         "<h3>What matters</h3><p>Best and median time of the candidates that have a value, against the "
-        "best of all.</p><table><tr><th>parameter</th><th>value</th><th class=\"n\">candidates</th><th "
-        "class=\"n\">best</th><th class=\"n\">median</th></tr>\n";
+        "best of all; and what changing the default's value to it does, all else being equal.</p><table><tr>"
+        "<th>parameter</th><th>value</th><th class=\"n\">candidates</th><th class=\"n\">best</th><th "
+        "class=\"n\">median</th><th class=\"n\">against the default's value</th></tr>\n";
+    const auto percent = [](double ratio) { return fmt::format("{:+.2f}%", 100 * (ratio - 1)); };
     for (const AxisValue& value : values)
-        out +=
-            fmt::format("<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{:+.2f}%</td><td "
-                        "class=\"n\">{:+.2f}%</td></tr>\n",
-                        escaped(value.axis), escaped(value.value), value.candidates,
-                        100 * (value.best_ms / best - 1), 100 * (value.median_ms / best - 1));
+        out += fmt::format("<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+                           "class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+                           escaped(value.axis), escaped(value.value), value.candidates,
+                           percent(value.best_ms / best), percent(value.median_ms / best),
+                           value.pairs == 0 ? ""
+                                            : fmt::format("{} ({} to {}; {} pairs)", percent(value.ratio),
+                                                          percent(value.least_ratio),
+                                                          percent(value.most_ratio), value.pairs));
     return out + fmt::format("</table><p>{:.0f}% of the measured candidates are within 1% of the best.</p>\n",
                              100 * share_near_best(entry.measurements, 0.01));
+}
+
+std::string other_data_table(const std::vector<ReportEntry>& entries) {
+    const std::vector<OtherData> rows = on_other_data(entries);
+    if (rows.empty())
+        return {};
+    std::string out =
+        "<section><h2>Winners on other data</h2>\n<p>How the winner of one data profile does on "
+        "the data of another one.</p><table><tr><th>key</th><th>winner of</th><th>on</th><th "
+        "class=\"n\">ms</th><th class=\"n\">against that data's own winner</th><th "
+        "class=\"n\">against the default</th></tr>\n";
+    for (const OtherData& row : rows)
+        out += fmt::format("<tr><td><code>{}</code></td><td>{}</td><td>{}</td><td class=\"n\">{:.4g}</td><td "
+                           "class=\"n\">{:+.2f}%</td><td class=\"n\">{}</td></tr>\n",
+                           escaped(row.key), escaped(row.winner_of), escaped(row.on), row.ms,
+                           100 * (row.ms / row.best_ms - 1),
+                           row.default_ms > 0 ? fmt::format("{:+.2f}%", 100 * (row.ms / row.default_ms - 1))
+                                              : std::string("not measured"));
+    return out + "</table></section>\n";
 }
 
 std::string candidates_table(const ReportEntry& entry) {
@@ -181,20 +208,72 @@ std::string candidates_table(const ReportEntry& entry) {
 
 } // namespace
 
-std::vector<AxisValue> axis_values(const std::vector<Measurement>& measurements) {
-    std::map<std::string, std::map<std::string, std::vector<double>>> times;
+std::vector<AxisValue> axis_values(const std::vector<Measurement>& measurements, const Schedule& fallback) {
+    std::map<std::string, std::map<std::string, std::vector<double>>> times, ratios;
+    std::map<std::string, double> by_schedule;
     for (const Measurement& m : measurements)
         if (measured(m))
-            for (const auto& [name, value] : m.schedule.parameters)
-                times[name][to_string(value)].push_back(m.median_ms);
+            by_schedule[m.schedule.canonical()] = m.median_ms;
+    for (const Measurement& m : measurements) {
+        if (!measured(m))
+            continue;
+        for (const auto& [name, value] : m.schedule.parameters) {
+            times[name][to_string(value)].push_back(m.median_ms);
+            const auto usual = fallback.parameters.find(name);
+            if (usual == fallback.parameters.end() || usual->second == value)
+                continue;
+            Schedule twin = m.schedule;
+            twin.parameters[name] = usual->second;
+            if (const auto its = by_schedule.find(twin.canonical()); its != by_schedule.end())
+                ratios[name][to_string(value)].push_back(m.median_ms / its->second);
+        }
+    }
     std::vector<AxisValue> result;
     for (const auto& [axis, values] : times) {
         if (values.size() < 2)
             continue;
-        for (const auto& [value, ms] : values)
-            result.push_back(
-                {axis, value, *std::min_element(ms.begin(), ms.end()), tuner::spread(ms).median, ms.size()});
+        for (const auto& [value, ms] : values) {
+            AxisValue& one = result.emplace_back();
+            one.axis = axis;
+            one.value = value;
+            one.best_ms = *std::min_element(ms.begin(), ms.end());
+            one.median_ms = tuner::spread(ms).median;
+            one.candidates = ms.size();
+            const std::vector<double>& pairs = ratios[axis][value];
+            if (pairs.empty())
+                continue;
+            const tuner::Spread spread = tuner::spread(pairs);
+            one.pairs = pairs.size();
+            one.ratio = spread.median;
+            one.least_ratio = spread.min;
+            one.most_ratio = spread.max;
+        }
     }
+    return result;
+}
+
+std::vector<OtherData> on_other_data(const std::vector<ReportEntry>& entries) {
+    const auto shape = [](const ReportEntry& entry) {
+        return std::string(key_without_profile(entry.key_text));
+    };
+    const auto time = [](const ReportEntry& entry, const std::string& schedule) {
+        for (const Measurement& m : entry.measurements)
+            if (measured(m) && m.schedule.canonical() == schedule)
+                return m.median_ms;
+        return 0.0;
+    };
+    std::vector<OtherData> result;
+    std::set<std::tuple<std::string, std::string, std::string>> seen;
+    for (const ReportEntry& on : entries)
+        for (const ReportEntry& of : entries) {
+            if (on.profile == of.profile || shape(on) != shape(of) ||
+                !seen.insert({shape(on), of.profile, on.profile}).second)
+                continue;
+            const double ms = time(on, of.schedule), best = time(on, on.schedule);
+            if (ms > 0 && best > 0)
+                result.push_back({shape(on), of.profile, on.profile, ms, best,
+                                  time(on, on.evidence.fallback.schedule.canonical())});
+        }
     return result;
 }
 
@@ -217,6 +296,7 @@ std::string report_page(const std::vector<ReportEntry>& entries) {
     for (const ReportEntry& entry : entries)
         out += "<section><h2>" + escaped(entry.title) + "</h2>\n" + facts(entry) + plots(entry) +
                axes_table(entry) + candidates_table(entry) + "</section>\n";
+    out += other_data_table(entries);
     return out + "</body></html>\n";
 }
 

@@ -15,11 +15,12 @@
 #include "cli/command.hpp"
 #include "cli/comparison.hpp"
 #include "cli/console.hpp"
-#include "cli/inputs.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/layer_inputs.hpp"
 #include "cli/measurement_table.hpp"
 #include "cli/problem_flags.hpp"
 #include "cli/schedule_flags.hpp"
+#include "zyfa/error.hpp"
 
 namespace zyfa::cli {
 
@@ -33,7 +34,7 @@ struct TuneFlags {
     std::uint32_t repeats = 3, rows = 48;
     std::size_t finalists = 3;
     bool keep = false, fresh = false;
-    std::vector<std::string> candidates;
+    std::vector<std::string> candidates, layers;
     std::string verify, like;
     IsolationFlags isolation;
 };
@@ -69,13 +70,19 @@ ComparisonFlags comparison(const TuneFlags& flags) {
 }
 
 ExitCode tune(const CommonOptions& common, const TuneFlags& flags) {
+    const bool files = std::any_of(flags.candidates.begin(), flags.candidates.end(), names_file);
+    if (!flags.layers.empty() && (files || !flags.verify.empty() || !flags.problem.input.empty()))
+        throw Error(
+            ErrorCode::invalid_argument, "--layer",
+            "--layer is accepted neither with --input, which can be named as one of the layers, nor with "
+            "--verify or a candidate from a file");
     if (!flags.verify.empty()) {
         return verify_winner(common, flags.verify, comparison(flags), !flags.problem.input.empty());
     }
-    if (std::any_of(flags.candidates.begin(), flags.candidates.end(), names_file)) {
+    if (files) {
         return compare(common, comparison(flags));
     }
-    Inputs inputs = load_inputs(flags.problem);
+    LayerInputs inputs = load_layers(flags.problem, flags.layers);
     ContextOptions options = context_options(common);
     options.mode = Mode::tune;
     Context context(options);
@@ -84,10 +91,7 @@ ExitCode tune(const CommonOptions& common, const TuneFlags& flags) {
     Collect sink;
     call::PrepareRequest request;
     tuner::Options& tuning = request.tuning.emplace();
-    request.inputs = {.q = std::move(inputs.q),
-                      .k = std::move(inputs.k),
-                      .v = std::move(inputs.v),
-                      .profile = inputs.profile};
+    request.inputs = std::move(inputs.inputs);
     // Blocks of a second take their time: a budget would only cut the verdict short.
     const bool long_blocks = !flags.policy.empty() && flags.policy != "model" && flags.policy != "race";
     tuning.budget_s = flags.budget_s.value_or(long_blocks ? 0 : 60);
@@ -173,6 +177,13 @@ void add_tune(CLI::App& app, Invocation& invocation) {
     const std::shared_ptr<TuneFlags> flags = std::make_shared<TuneFlags>();
     add_common_flags(*command, invocation.common);
     add_problem_flags(*command, flags->problem, InputFlags::with);
+    command
+        ->add_option(
+            "--layer", flags->layers,
+            "A file with q, k and v, or a distribution, and how often it occurs beside the others: the "
+            "weighted set is tuned as one (may be repeated)")
+        ->type_name("NAME[=WEIGHT]")
+        ->group("Input");
     command
         ->add_option("--budget", flags->budget_s,
                      "Wall-clock seconds; 0: no limit (default: 60, none for blocks of a second)")

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "core/profile_key.hpp"
 #include "zyfa/error.hpp"
 
 namespace zyfa {
@@ -236,7 +237,7 @@ std::string WinnerKey::canonical() const {
 }
 
 WinnerKey WinnerKey::parse(std::string_view text) {
-    KeyReader reader(text, winner_head);
+    KeyReader reader(key_without_profile(text), winner_head);
     WinnerKey key;
     winner_fields(reader, key);
     reader.finish(key.canonical());

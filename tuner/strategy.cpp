@@ -16,6 +16,9 @@ namespace {
 
 constexpr std::array all_strategies{Strategy::exhaustive, Strategy::coordinate, Strategy::halving};
 
+/// Relative difference in time below which a value is taken to do nothing.
+constexpr double nothing = 1e-5;
+
 class Search {
   public:
     Search(const std::vector<SearchPoint>& points, const Evaluate& evaluate)
@@ -65,21 +68,13 @@ class Search {
         if (axes.empty())
             for (const auto& [name, value] : points_[0].schedule.parameters)
                 axes.push_back(name);
-        for (bool moved = true; moved;) {
-            moved = false;
-            for (const std::string& axis : axes) {
-                Place next = at;
-                for (const std::size_t point : line(at.point, axis)) {
-                    const std::optional<double> t = time(point);
-                    if (!t)
-                        return;
-                    if (*t < next.time * (1 - options.tie))
-                        next = {point, *t};
-                }
-                moved = moved || next.point != at.point;
-                at = next;
-            }
-        }
+        bool jumped = false;
+        do {
+            if (!descend(axes, options.tie, jumped, at))
+                return;
+        } while ((jumped = jump(axes, options, at)));
+        if (stopped_)
+            return;
         if (options.propose)
             for (const ContinuousAxis& axis : options.continuous)
                 if (!refine(axis, options, at))
@@ -123,6 +118,79 @@ class Search {
         std::size_t point;
         double time;
     };
+
+    /// Whether a third of the points was measured, and `point` would be one more.
+    bool spent(std::size_t point) const {
+        return !known_.contains(point) && 3 * (seen_.size() + 1) > points_.size();
+    }
+
+    /// Axis by axis until nothing moves; after a jump no further than a third of the points. False: stop.
+    bool descend(const std::vector<std::string>& axes, double tie, bool jumped, Place& at) {
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (const std::string& axis : axes) {
+                Place next = at;
+                for (const std::size_t point : line(at.point, axis)) {
+                    if (jumped && spent(point))
+                        continue;
+                    const std::optional<double> t = time(point);
+                    if (!t)
+                        return false;
+                    if (*t < next.time * (1 - tie))
+                        next = {point, *t};
+                }
+                moved = moved || next.point != at.point;
+                at = next;
+            }
+        }
+        return true;
+    }
+
+    /// Parameters work together: where no single one helps, points that differ in several are tried, those
+    /// first that would be fastest if each parameter did what it does at the best point. True: one of them is
+    /// faster, and now the best.
+    bool jump(const std::vector<std::string>& axes, const SearchOptions& options, Place& at) {
+        std::map<std::string, std::map<ParameterValue, double>> ratio; // of the lines through the best point
+        for (const std::string& axis : axes)
+            for (const std::size_t point : line(at.point, axis))
+                if (const auto known = known_.find(point); known != known_.end())
+                    ratio[axis][points_[point].schedule.parameters.at(axis)] = known->second / at.time;
+        std::vector<std::pair<double, std::size_t>> order;
+        for (std::size_t i = 0; i < points_.size(); ++i) {
+            if (!usable(i) || known_.contains(i))
+                continue;
+            double expected = 1;
+            for (const auto& [axis, value] : points_[i].schedule.parameters) {
+                const auto here = points_[at.point].schedule.parameters.find(axis);
+                if (here != points_[at.point].schedule.parameters.end() && here->second == value)
+                    continue;
+                const std::map<ParameterValue, double>& values = ratio[axis];
+                const auto its = values.find(value);
+                // A value that changes nothing at all is no way to another place.
+                expected *= its == values.end() || std::abs(its->second - 1) < nothing
+                                ? std::numeric_limits<double>::infinity()
+                                : its->second;
+            }
+            if (expected < 1 + options.reach)
+                order.emplace_back(expected, i);
+        }
+        std::sort(order.begin(), order.end());
+        std::size_t left = options.jumps;
+        for (const auto& [expected, point] : order) {
+            if (left-- == 0 || spent(point))
+                return false;
+            const std::optional<double> t = time(point);
+            if (!t) {
+                stopped_ = true;
+                return false;
+            }
+            if (*t < at.time * (1 - options.tie)) {
+                at = {point, *t};
+                return true;
+            }
+        }
+        return false;
+    }
 
     /// Points that differ from `at` in `axis` alone.
     std::vector<std::size_t> line(std::size_t at, const std::string& axis) const {
@@ -189,6 +257,7 @@ class Search {
     const Evaluate& evaluate_;
     std::map<std::size_t, double> known_;
     std::set<std::size_t> seen_;
+    bool stopped_ = false;
 };
 
 } // namespace

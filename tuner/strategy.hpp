@@ -18,8 +18,8 @@ namespace zyfa::tuner {
 
 enum class Strategy : std::uint8_t {
     exhaustive, ///< every point, nearest to the default first
-    coordinate, ///< one axis at a time from the best so far, until a pass over all axes changes nothing; then
-                ///< continuous axes between the grid's values
+    coordinate, ///< one axis at a time from the best so far, until a pass over all axes changes nothing and
+                ///< several at a time do not help; then continuous axes between the grid's values
     halving     ///< every point briefly; the better third again, three times as long; and so forth
 };
 const char* to_string(Strategy strategy) noexcept;
@@ -45,6 +45,11 @@ struct SearchOptions {
     /// It goes on from another point only if that is faster by more than this (relative), so that equal
     /// points do not send it round.
     double tie = 0.001;
+    /// Where no single parameter helps, points that differ in several are tried, as long as no more than a
+    /// third of all points has been measured: at most `jumps` in a row, and only those that would be less
+    /// than `reach` slower than the best if every parameter did by itself what it does there.
+    std::size_t jumps = 8;
+    double reach = 0.03;
     /// Where coordinate search goes on between the values of the grid: the best value's neighbours are halved
     /// towards it, `halvings` times at most, if the axis matters at all.
     std::vector<ContinuousAxis> continuous;

@@ -20,12 +20,12 @@
 #include "tuner/inputs.hpp"
 #include "tuner/journal.hpp"
 #include "tuner/launch_device.hpp"
+#include "tuner/layer_beds.hpp"
 #include "tuner/representative.hpp"
 #include "tuner/search.hpp"
 #include "tuner/stopwatch.hpp"
 #include "tuner/strategy.hpp"
 #include "tuner/tensor_layout.hpp"
-#include "tuner/test_bed.hpp"
 #include "tuner/timing.hpp"
 #include "zyfa/error.hpp"
 
@@ -37,7 +37,7 @@ namespace {
 struct Passed {
     std::size_t measurement; ///< index in Outcome::measurements
     Binary* binary = nullptr;
-    std::optional<BoundLaunch> launch; ///< made when it is needed
+    std::optional<PassLaunch> launch; ///< made when it is needed
 };
 
 /// Times blocks of the candidates that passed.
@@ -209,12 +209,15 @@ class Tuning {
             return;
         DigestBuilder data;
         data.add(inputs_.q).add(inputs_.k).add(inputs_.v);
+        for (const TuningInputs::Layer& layer : inputs_.layers)
+            data.add(layer.q).add(layer.k).add(layer.v);
         const nlohmann::json subject{{"problem", to_string(cut_.problem)},
                                      {"template", form_.name()},
                                      {"device", info_.name + " " + info_.pci},
                                      {"policy", to_string(protocol_)},
                                      {"rows", options_.gate_rows},
                                      {"data", data.finish().hex()},
+                                     {"profile", profile_name(inputs_)},
                                      {"versions", versions()}};
         keep_journal([&] {
             if (options_.fresh)
@@ -264,7 +267,9 @@ class Tuning {
             for (std::size_t i = 0; i < points_.size(); ++i)
                 if (points_[i].schedule == schedule)
                     return i;
-            if (form_.reject(problem_, schedule))
+            const auto& banned = options_.banned;
+            if (form_.reject(problem_, schedule) ||
+                std::find(banned.begin(), banned.end(), schedule.canonical()) != banned.end())
                 return std::nullopt;
             points_.push_back({schedule, std::nullopt, distance(schedule, points_.front().schedule), false});
             measured_.push_back(none);
@@ -412,6 +417,8 @@ class Tuning {
         if (!model_ && !bed_.still_right(schedule, measurement))
             return std::nullopt;
         measurement.message = cut_.note;
+        if (!bed_.note().empty())
+            measurement.message += (measurement.message.empty() ? "" : "; ") + bed_.note();
         return passed;
     }
 
@@ -469,9 +476,10 @@ class Tuning {
         (*passed.launch)(stream);
     }
 
-    /// Of the problem that is timed: two products over the visible scores.
+    /// Of what is timed: two products over the visible scores, for each launch of a pass.
     double flops() const {
-        return 2 * scores(cut_.problem) * static_cast<double>(problem_.dim_qk + problem_.dim_v);
+        return 2 * bed_.launches() * scores(cut_.problem) *
+               static_cast<double>(problem_.dim_qk + problem_.dim_v);
     }
 
     Measurement& of(const Passed& passed) { return outcome_.measurements[passed.measurement]; }
@@ -499,7 +507,7 @@ class Tuning {
         outcome_.evidence.winner = of(winner);
         outcome_.evidence.fallback = outcome_.measurements.front();
         outcome_.evidence.verdict = verdict.text;
-        outcome_.evidence.data_profile = inputs_.profile;
+        outcome_.evidence.data_profile = profile_name(inputs_);
         outcome_.evidence.problem_json = to_json(problem_);
         outcome_.evidence.unix_time = static_cast<std::uint64_t>(std::time(nullptr));
         outcome_.evidence.telemetry = telemetry_ ? telemetry_->source() : "none: " + no_telemetry_;
@@ -598,7 +606,7 @@ class Tuning {
     runtime::DeviceGuard guard_;
     TuningInputs inputs_;
     Binaries binaries_;
-    TestBed bed_;
+    LayerBeds bed_;
     runtime::DeviceInfo info_;
     std::string no_telemetry_; ///< why there is none
     std::unique_ptr<Telemetry> telemetry_;

@@ -27,8 +27,21 @@ class MeasurementSink {
 /// Inputs to tune on: host tensors in the problem's strides. Empty: seeded Gaussian of SD 0.1 (paper Section
 /// V-B).
 struct TuningInputs {
+    /// The same shape with other data: another layer of a model.
+    struct Layer {
+        std::vector<std::byte> q, k, v;
+        std::string name;
+        double weight = 1;
+        float q_descale = 1, k_descale = 1, v_descale = 1; ///< FP8: its own, whatever the problem's
+    };
+
     std::vector<std::byte> q, k, v;
     std::string profile = "gaussian";
+    /// Not empty: every candidate has to pass the gate on all of them, and what is timed is a pass over all,
+    /// each launched as often as its weight says beside `weight`, that of the inputs above
+    /// (tuner/passes.hpp).
+    std::vector<Layer> layers;
+    double weight = 1;
 };
 
 /// Blocks of the policy "race" (tuner/timing.hpp).

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/plot.hpp"
+#include "core/profile_key.hpp"
 
 using namespace zyfa;
 using namespace zyfa::cli;
@@ -52,12 +53,17 @@ std::size_t count(const std::string& text, const std::string& what) {
 } // namespace
 
 TEST_CASE("what an axis does: best and median of the measured candidates that have a value") {
-    const std::vector<AxisValue> values = axis_values(entry().measurements);
+    const std::vector<AxisValue> values =
+        axis_values(entry().measurements, entry().evidence.fallback.schedule);
     REQUIRE(values.size() == 4);
     CHECK(values[0].axis == "map");
     CHECK(values[0].value == "none");
     CHECK(values[0].best_ms == 1.51);
     CHECK(values[0].candidates == 2);
+    CHECK(values[0].pairs == 2); // against map=runs, the default's, at either tau
+    CHECK(values[0].least_ratio == doctest::Approx(1.51 / 1.5));
+    CHECK(values[0].most_ratio == doctest::Approx(2.4 / 2.0));
+    CHECK(values[1].pairs == 0);
     CHECK(values[3].best_ms == 1.5);
     CHECK(share_near_best(entry().measurements, 0.01) == doctest::Approx(0.5));
     CHECK(share_near_best({}, 0.01) == 0);
@@ -76,6 +82,26 @@ TEST_CASE("the page is one file that loads nothing, with plots, the settled part
     CHECK(page.find("(simulated)") != std::string::npos);
     CHECK(page.find("nan") == std::string::npos);
     CHECK(count(page, "<section>") == count(page, "</section>"));
+}
+
+TEST_CASE("a winner on one profile's data is shown on another's") {
+    ReportEntry real = entry(), drawn = entry();
+    drawn.key_text = key_with_profile("zyfa.winner/1 a=1", "gaussian");
+    drawn.profile = "gaussian";
+    real.key_text = key_with_profile("zyfa.winner/1 a=1", "captured:x");
+    real.profile = "captured:x";
+    real.schedule = real.measurements[3].schedule.canonical();
+    real.measurements[3].median_ms = 1.0;
+    const std::vector<OtherData> rows = on_other_data({drawn, real});
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[1].winner_of == "gaussian");
+    CHECK(rows[1].on == "captured:x");
+    CHECK(rows[1].ms == 1.5);
+    CHECK(rows[1].best_ms == 1.0);
+    CHECK(rows[1].default_ms == 2.0);
+    CHECK(report_page({drawn, real}).find("Winners on other data") != std::string::npos);
+    real.key_text = key_with_profile("zyfa.winner/1 a=2", "captured:x"); // another shape
+    CHECK(on_other_data({drawn, real}).empty());
 }
 
 TEST_CASE("a plot of nothing is nothing; of one point it has axes") {

@@ -11,6 +11,7 @@
 #include <set>
 #include <vector>
 
+#include "core/profile_key.hpp"
 #include "zyfa/error.hpp"
 
 using namespace zyfa;
@@ -195,6 +196,18 @@ TEST_CASE("lengths 256 k for k = 1 to 50 take seven tunings") {
                        mi355x)
                 .digest());
     CHECK(keys.size() == 7);
+}
+
+TEST_CASE("a key that names a data profile parses as the key without it") {
+    const WinnerKey key =
+        winner_key(Problem::contiguous(DType::bf16, 1, 8, 2, 512, 512, 128, 128, Mask::causal), mi355x);
+    for (const char* profile : {"gaussian", "captured:a b=c*3+captured:%d*1"}) {
+        const std::string text = key_with_profile(key.canonical(), profile);
+        CHECK(profile_of_key(text) == profile);
+        CHECK(key_without_profile(text) == key.canonical());
+        CHECK(WinnerKey::parse(text) == key);
+    }
+    CHECK(profile_of_key(key.canonical()).empty());
 }
 
 TEST_CASE("stride classes") {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// One test bed per layer of the inputs. What is timed of a candidate is a pass over them all.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tuner/test_bed.hpp"
+
+namespace zyfa::tuner {
+
+/// A candidate's launches on all layers, in the proportion of their weights. With one layer: one launch.
+class PassLaunch {
+  public:
+    PassLaunch(std::vector<BoundLaunch> layers, const std::vector<std::uint32_t>& counts)
+        : layers_(std::move(layers)), counts_(&counts) {}
+    void operator()(void* stream) {
+        for (std::size_t i = 0; i < layers_.size(); ++i)
+            for (std::uint32_t n = 0; n < (*counts_)[i]; ++n)
+                layers_[i](stream);
+    }
+    BoundLaunch& layer(std::size_t i) { return layers_[i]; }
+
+  private:
+    std::vector<BoundLaunch> layers_;
+    const std::vector<std::uint32_t>* counts_; ///< of the beds, which outlive it
+};
+
+class LayerBeds {
+  public:
+    LayerBeds(const std::shared_ptr<runtime::Runtime>& runtime, int device, const templates::Template& form,
+              const Problem& problem, const TuningInputs& inputs, std::uint32_t gate_rows);
+
+    PassLaunch bind(const Binary& binary, const Schedule& schedule);
+    /// On every layer, until one fails; its name is then in the message. The accuracy recorded is that of the
+    /// layer where the error is largest beside the emulation's. Returns the device time of a pass in ms.
+    double gate(const Schedule& schedule, PassLaunch& pass, Measurement& measurement);
+    bool still_right(const Schedule& schedule, Measurement& measurement);
+
+    const runtime::Stream& stream() const noexcept { return beds_.front()->stream(); }
+    bool device_alive();
+    std::uint32_t launches() const; ///< in a pass
+    /// "a pass of 3 x captured:a, 1 x captured:b"; empty with one layer.
+    const std::string& note() const noexcept { return note_; }
+
+  private:
+    std::vector<std::unique_ptr<TestBed>> beds_;
+    std::vector<std::string> names_;
+    std::vector<std::uint32_t> counts_;
+    std::string note_;
+};
+
+/// The name of a set of layers: "captured:a*3+captured:b*1".
+std::string profile_name(const TuningInputs& inputs);
+
+} // namespace zyfa::tuner
