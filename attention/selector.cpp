@@ -219,10 +219,9 @@ std::optional<Selector::Winner> Selector::find_winner(Job& job) {
     Winner known;
     const cache::RulingRecord* const pin = look_up_rulings(job);
     bool measured = true;
-    if (auto found = services_.cache().find(job.digest)) {
-        known = {std::move(found->winner), std::move(found->binary), std::move(found->layer)};
-    } else if (auto alone = services_.cache().find_winner(job.digest)) {
-        known = {std::move(*alone), std::nullopt, {}};
+    if (auto stored = pin ? Profiles::own(services_.cache(), explanation.key)
+                          : profiles_.find(services_.cache(), explanation.key, explanation.banned)) {
+        known = {std::move(stored->record), std::move(stored->binary), std::move(stored->layer)};
     } else if (pin) { // nothing is stored of it, or what is there is another schedule's
         known.record.schedule = pin->schedule;
         measured = false;
@@ -255,6 +254,9 @@ std::optional<Selector::Winner> Selector::find_winner(Job& job) {
         explanation.cache = CacheResult::hit;
         explanation.toolchain = known.binary->toolchain;
         explanation.reason = "winner of cache layer " + known.layer;
+        if (measured)
+            explanation.reason +=
+                ", by policy " + known.record.policy + " on data profile " + known.record.data_profile;
         const std::string changes = changed_versions(
             known.record.versions_json, runtime::versions(*services_.runtime(), job.device.ordinal));
         if (!changes.empty()) {
@@ -543,7 +545,22 @@ void Selector::use_tuned(Job& job) {
         winner.policy = outcome.evidence.winner.policy;
         winner.versions_json = outcome.evidence.versions_json;
         winner.unix_time = outcome.evidence.unix_time;
-        if (!services_.cache().publish(winner, record_of(job, outcome.code_object), recorder.records)) {
+        const Profiles::Published published =
+            profiles_.publish(services_.cache(), winner, record_of(job, outcome.code_object),
+                              recorder.records, [](const cache::WinnerRecord& known) {
+                                  const Freshness freshness = Freshener().ask(known, std::nullopt).freshness;
+                                  return freshness == Freshness::valid || freshness == Freshness::old;
+                              });
+        if (published == Profiles::Published::beside) {
+            // The key has a winner of a profile that comes first, or of better evidence.
+            const std::string stored =
+                explanation.reason + "; stored for data profile " + winner.data_profile;
+            if (use_winner(job)) {
+                explanation.reason = stored + "; the key's: " + explanation.reason;
+                return;
+            }
+        }
+        if (published == Profiles::Published::ruled_out) {
             // Ruled out, before the tuning or while it ran: what was measured is stored, and the ruling
             // holds.
             const std::string won = explanation.reason + "; " + explanation.schedule + " did best";

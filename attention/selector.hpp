@@ -14,6 +14,7 @@
 
 #include "attention/counters.hpp"
 #include "attention/prepare.hpp"
+#include "attention/profiles.hpp"
 #include "attention/proposal.hpp"
 #include "attention/selection.hpp"
 #include "attention/services.hpp"
@@ -46,7 +47,8 @@ namespace zyfa::call {
 class Selector {
   public:
     Selector(const ContextOptions& options, Services& services, AtomicCounters& counters)
-        : options_(options), services_(services), counters_(counters) {}
+        : options_(options), services_(services), counters_(counters),
+          profiles_(profiles_from_environment()) {}
 
     /// `problem` is canonical.
     std::shared_ptr<const Selection> select(const Problem& problem, const runtime::DeviceInfo& device,
@@ -114,6 +116,7 @@ class Selector {
     const ContextOptions& options_;
     Services& services_;
     AtomicCounters& counters_;
+    Profiles profiles_;
 
     std::mutex maps_lock_; ///< over the three maps; never held while working
     std::map<SlotKey, std::unique_ptr<Slot>> slots_;

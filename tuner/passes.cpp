@@ -31,6 +31,8 @@ std::vector<std::uint32_t> launches_per_pass(std::span<const double> weights) {
         for (const double weight : weights)
             counts.push_back(static_cast<std::uint32_t>(std::max(1.0, std::round(weight / all * length))));
         const auto total = static_cast<double>(std::accumulate(counts.begin(), counts.end(), 0u));
+        if (!best.empty() && total > std::max(longest_pass, layers))
+            continue; // a launch of each rounds up
         double error = 0;
         for (std::size_t i = 0; i < counts.size(); ++i)
             error = std::max(error, std::abs(counts[i] / total - weights[i] / all));
