@@ -40,7 +40,7 @@ struct TuningInputs {
     /// Not empty: every candidate has to pass the gate on all of them, and what is timed is a pass over all,
     /// each launched as often as its weight says beside `weight`, that of the inputs above
     /// (tuner/passes.hpp).
-    std::vector<Layer> layers;
+    std::vector<Layer> layers{};
     double weight = 1;
 };
 
