@@ -36,8 +36,16 @@ std::vector<std::byte> moved(const TensorLayout& to, const TensorLayout& from,
 } // namespace
 
 TuningInputs repacked(const TuningInputs& inputs, const Problem& from, const Problem& to) {
-    return {moved(layout_q(to), layout_q(from), inputs.q), moved(layout_k(to), layout_k(from), inputs.k),
-            moved(layout_v(to), layout_v(from), inputs.v), inputs.profile};
+    TuningInputs result = inputs;
+    const auto move_all = [&](auto& tensors) {
+        tensors.q = moved(layout_q(to), layout_q(from), tensors.q);
+        tensors.k = moved(layout_k(to), layout_k(from), tensors.k);
+        tensors.v = moved(layout_v(to), layout_v(from), tensors.v);
+    };
+    move_all(result);
+    for (TuningInputs::Layer& layer : result.layers)
+        move_all(layer);
+    return result;
 }
 
 TuningInputs drawn_inputs(const Problem& problem, Distribution distribution, std::uint64_t seed,
