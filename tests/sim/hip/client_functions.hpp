@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of HIP that programs and libraries in use call, and those of them that the simulated device refuses.
+// Functions of HIP that programs and libraries in use call, and those of them that the simulated device
+// refuses.
 #pragma once
 
 namespace zyfa::sim::hip::test {
