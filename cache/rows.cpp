@@ -145,6 +145,14 @@ std::optional<Row<BinaryRecord>> read_binary(Database& database, const Digest& k
     return query.bind(bytes_of(key)).step() ? std::optional(binary_row(query)) : std::nullopt;
 }
 
+std::optional<Row<MeasurementRecord>> read_measurement(Database& database, const Digest& winner_key,
+                                                       const std::string& schedule) {
+    Statement query = database.statement("SELECT " ZYFA_MEASUREMENT_COLUMNS
+                                         " FROM measurements WHERE key = ?1 AND schedule = ?2");
+    query.bind(bytes_of(winner_key)).bind(schedule);
+    return query.step() ? std::optional(measurement_row(query)) : std::nullopt;
+}
+
 void each_winner(Database& database, bool ascending,
                  const std::function<void(const Row<WinnerRecord>&)>& found) {
     Statement query =

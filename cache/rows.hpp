@@ -28,6 +28,8 @@ struct Row {
 /// The row with this key; nullopt if there is none.
 std::optional<Row<WinnerRecord>> read_winner(Database& database, const Digest& key);
 std::optional<Row<BinaryRecord>> read_binary(Database& database, const Digest& key);
+std::optional<Row<MeasurementRecord>> read_measurement(Database& database, const Digest& winner_key,
+                                                       const std::string& schedule);
 
 /// Calls back for every row, in ascending or descending order of id. Throws SqlError where a page is broken,
 /// after the rows before it.

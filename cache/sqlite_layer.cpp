@@ -48,7 +48,7 @@ class Transfer {
         for (const WinnerRecord& winner : content_.winners)
             take(winner);
         for (const MeasurementRecord& measurement : content_.measurements)
-            if (taken_.contains(measurement.key))
+            if (taken_.contains(measurement.key) && is_later(measurement))
                 write(database_, measurement);
         return std::move(report_);
     }
@@ -102,6 +102,16 @@ class Transfer {
             replace_winner(database_, winner, this_hour());
         report_.note({verdict.take_new ? Action::replaced : Action::kept, "winner", winner.key_text,
                       std::move(verdict.reason)});
+    }
+
+    /// Of two measurements of a schedule the later one stays, in whichever order they come.
+    bool is_later(const MeasurementRecord& incoming) {
+        const auto row = read_measurement(database_, incoming.key, incoming.schedule);
+        if (!row || !row->record)
+            return true;
+        const MeasurementRecord& present = *row->record;
+        return present.unix_time != incoming.unix_time ? incoming.unix_time > present.unix_time
+                                                       : digest_of(incoming) < digest_of(present);
     }
 
     Database& database_;

@@ -101,6 +101,26 @@ TEST_CASE("which winner survives does not depend on the order of merging") {
     CHECK(backwards.find(some_winner(1).key)->winner.schedule == winner);
 }
 
+TEST_CASE("of two measurements of a schedule the later one stays, in whichever order they come") {
+    const WinnerRecord winner = some_winner(1);
+    const auto measured = [&](const char* json, std::uint64_t time) {
+        return MeasurementRecord{winner.key, "s{}", json, time};
+    };
+    const auto kept = [&](const std::vector<MeasurementRecord>& order) {
+        Cache cache({":memory:", {}});
+        for (const MeasurementRecord& m : order)
+            cache.take({{winner}, {some_binary(1)}, {m}}, {});
+        const std::vector<MeasurementRecord> stored = cache.measurements(winner.key);
+        REQUIRE(stored.size() == 1);
+        return stored[0].measurement_json;
+    };
+    const MeasurementRecord early = measured("early", 1), late = measured("late", 2),
+                            twin = measured("twin", 2);
+    CHECK(kept({early, late}) == "late");
+    CHECK(kept({late, early}) == "late");
+    CHECK(kept({late, twin}) == kept({twin, late}));
+}
+
 TEST_CASE("entries that are not for here are ignored with the reason, the others are taken") {
     Cache cache({":memory:", {}});
     Content content;
