@@ -63,11 +63,11 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerParameters=sched_interval=1,sched_min_interval=0,batch_sched_delay=0,bf_interval=1
 SlurmdParameters=config_overrides
-SlurmdTimeout=3
-SlurmctldTimeout=3
+SlurmdTimeout=8
+SlurmctldTimeout=8
 InactiveLimit=0
 KillWait=1
-MessageTimeout=5
+MessageTimeout=10
 ReturnToService=2
 JobRequeue=1
 TaskProlog=$cluster_dir/task-prolog.sh

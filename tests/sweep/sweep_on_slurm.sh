@@ -119,13 +119,22 @@ cluster_node_kill n2
 before=$(status)
 say "n2 killed; done so far: $(python3 -c 'import json,sys; print(sum(w["done"] for w in json.loads(sys.argv[1])["workers"]))' "$before")"
 check "$before" 'not j["complete"]'
-cluster_wait 30 cluster_node_is n2 'down*' || fail "Slurm does not notice that n2 is gone"
+cluster_wait 40 cluster_node_is n2 'down*' || fail "Slurm does not notice that n2 is gone"
 say "Slurm has noticed: $(squeue -h -o '%i %T %r' | tr '\n' ';')"
 cluster_node_start n2
 cluster_wait 20 cluster_node_is n2 idle || cluster_wait 5 cluster_node_is n2 allocated || fail "n2 does not come back"
-for job in $(squeue -h -r -t PD -o %i); do scontrol update "jobid=$job" StartTime=now || true; done
-queue_is_empty() { [ -z "$(squeue -h)" ]; }
-cluster_wait 60 queue_is_empty || fail "the job does not end"
+# A requeued element waits for two minutes, and is held where its node was lost while it was being launched.
+queue_is_empty() {
+    local job reason
+    squeue -h -r -t PD -o '%i %r' | while read -r job reason; do
+        case $reason in
+        BeginTime*) scontrol update "jobid=$job" StartTime=now || true ;;
+        *held*) scontrol release "$job" || true ;;
+        esac
+    done
+    [ -z "$(squeue -h)" ]
+}
+cluster_wait 90 queue_is_empty || fail "the job does not end: $(squeue -h -o '%i %T %r' | tr '\n' ';')"
 run_block status || true
 run_block resume
 after=$(status)
