@@ -28,18 +28,19 @@ nlohmann::ordered_json in_json(const sweep::MergeReport& report, const std::stri
     nlohmann::ordered_json json{
         {"signer", signer}, {"packs", nlohmann::ordered_json::array()}, {"damage", report.damage}};
     for (const sweep::MergedPack& pack : report.packs) {
-        json["packs"].push_back({{"file", pack.path},
-                                 {"versions_id", pack.versions_id},
-                                 {"versions", pack.versions},
-                                 {"winners", pack.winners},
-                                 {"binaries", pack.binaries},
-                                 {"measurements", pack.measurements},
-                                 {"bytes", pack.bytes},
-                                 {"hold_everywhere", pack.everywhere},
-                                 {"seen_on_one_site", pack.alone},
-                                 {"hold_partly", pack.partly},
-                                 {"changed", pack.changed},
-                                 {"missing", pack.missing}});
+        json["packs"].push_back(
+            {{"file", pack.path.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(pack.path)},
+             {"versions_id", pack.versions_id},
+             {"versions", pack.versions},
+             {"winners", pack.winners},
+             {"binaries", pack.binaries},
+             {"measurements", pack.measurements},
+             {"bytes", pack.bytes},
+             {"hold_everywhere", pack.everywhere},
+             {"seen_on_one_site", pack.alone},
+             {"hold_partly", pack.partly},
+             {"changed", pack.changed},
+             {"missing", pack.missing}});
     }
     return json;
 }
@@ -65,6 +66,15 @@ ExitCode merge(const CommonOptions& common, const MergeFlags& flags) {
         return code;
     }
     for (const sweep::MergedPack& pack : report.packs) {
+        if (pack.path.empty()) {
+            Facts facts("no pack: no task has a winner");
+            facts.add("versions", pack.versions);
+            for (const std::string& missing : pack.missing) {
+                facts.add("missing", missing);
+            }
+            facts.print();
+            continue;
+        }
         Facts facts(pack.path);
         facts.add("versions", pack.versions)
             .add("winners",
@@ -108,13 +118,13 @@ ExitCode report(const CommonOptions& common, const ReportFlags& flags) {
 
 void add_sweep_merge(CLI::App& sweep, Invocation& invocation) {
     CLI::App* command = sweep.add_subcommand(
-        "merge", "Make a pack of what was found; exit code 1 if a task has no winner (yet)");
+        "merge", "Make a pack of what was found; exit code 1 if a task has no winner (yet) in some versions");
     const auto merge_flags = std::make_shared<MergeFlags>();
     add_folder_option(*command, merge_flags->folder);
     command->add_option("-o,--output", merge_flags->output, "The pack, *.zyfapack")
         ->required()
         ->type_name("FILE");
-    command->add_option("--sign", merge_flags->key, "Sign with this secret key (zyfa cache keygen)")
+    command->add_option("--sign", merge_flags->key, "Sign with this secret key (zyfa cache keys generate)")
         ->type_name("KEY");
     command->add_flag("--partial", merge_flags->partial, "Exit code 0 although tasks are missing");
     add_json_flag(*command, invocation.common);

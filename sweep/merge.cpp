@@ -38,6 +38,14 @@ std::string with_suffix(const std::string& output, const std::string& versions_i
         .string();
 }
 
+std::string first_missing(const MergeReport& report) {
+    for (const MergedPack& pack : report.packs)
+        if (!pack.missing.empty())
+            return "; the first of " + std::to_string(pack.missing.size()) +
+                   " tasks: " + pack.missing.front();
+    return "";
+}
+
 /// Collects what goes into one pack.
 class Collector {
   public:
@@ -74,7 +82,10 @@ class Collector {
             have = have || (wanted == binary && known);
         }
         if (!have) {
-            pack.missing.push_back(to_string(task.problem) + ": the winner's binary is damaged");
+            pack.missing.push_back(
+                to_string(task.problem) +
+                ": the winner's binary is damaged, or this build of zyfa makes another one than "
+                "the workers did");
             return;
         }
         cache::WinnerRecord record;
@@ -150,13 +161,15 @@ MergeReport merge(const Board& board, const std::string& output, const cache::Se
         MergedPack pack;
         pack.versions_id = id;
         pack.versions = lanes.front().versions_text();
-        pack.path = by_versions.size() == 1 ? output : with_suffix(output, id);
         Collector collector(board, report);
         for (const Lane& lane : lanes)
             collector.add(lane, pack);
         const cache::Content& content = collector.content();
-        if (content.winners.empty())
+        if (content.winners.empty()) {
+            report.packs.push_back(std::move(pack));
             continue;
+        }
+        pack.path = by_versions.size() == 1 ? output : with_suffix(output, id);
         const std::vector<std::byte> bytes = cache::write_pack(content, signer, collector.unix_time());
         write_file(pack.path, bytes);
         pack.winners = content.winners.size();
@@ -165,9 +178,12 @@ MergeReport merge(const Board& board, const std::string& output, const cache::Se
         pack.bytes = bytes.size();
         report.packs.push_back(std::move(pack));
     }
-    if (report.packs.empty())
+    const bool some = std::any_of(report.packs.begin(), report.packs.end(),
+                                  [](const MergedPack& pack) { return !pack.path.empty(); });
+    if (!some)
         throw Error(ErrorCode::invalid_argument, "folder",
-                    board.folder().path() + " holds no finished measurement yet");
+                    board.folder().path() + " holds no winner yet" +
+                        (report.damage.empty() ? first_missing(report) : ": " + report.damage.front()));
     return report;
 }
 

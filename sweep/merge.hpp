@@ -12,7 +12,7 @@
 namespace zyfa::sweep {
 
 struct MergedPack {
-    std::string path;
+    std::string path;                  ///< empty: no task has a winner, and no file was written
     std::string versions_id, versions; ///< what its measurements were made with
     std::uint64_t winners = 0, binaries = 0, measurements = 0, bytes = 0;
     std::uint64_t everywhere = 0, alone = 0, partly = 0; ///< winners by where they hold
@@ -27,7 +27,8 @@ struct MergeReport {
 
 /// Writes `output`, a pack with every winner, its evidence and measurements, its binary and the default
 /// schedule's. Lanes that differ in versions are kept apart: then OUTPUT-VERSIONS.zyfapack for each. The same
-/// results give the same bytes. Throws Error{invalid_argument} where nothing is measured yet.
+/// results give the same bytes. Versions without any winner have an entry without a file. Throws
+/// Error{invalid_argument} where no versions have one; it says why.
 MergeReport merge(const Board& board, const std::string& output, const cache::SecretKey* signer);
 
 } // namespace zyfa::sweep
