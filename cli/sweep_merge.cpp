@@ -124,7 +124,7 @@ void add_sweep_merge(CLI::App& sweep, Invocation& invocation) {
     command->add_option("-o,--output", merge_flags->output, "The pack, *.zyfapack")
         ->required()
         ->type_name("FILE");
-    command->add_option("--sign", merge_flags->key, "Sign with this secret key (zyfa cache keys generate)")
+    command->add_option("--sign", merge_flags->key, "Sign with this secret key (zyfa cache keygen)")
         ->type_name("KEY");
     command->add_flag("--partial", merge_flags->partial, "Exit code 0 although tasks are missing");
     add_json_flag(*command, invocation.common);
