@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -44,13 +45,30 @@ std::string in_brackets(const std::string& text) {
     return text.empty() ? text : " (" + text + ")";
 }
 
-/// Collects what the tuner measures for the publication, and passes it on.
+/// Hands out what is stored of the key's candidates, collects what the tuner measures for the publication,
+/// and passes it on.
 class Recorder : public tuner::MeasurementSink {
   public:
-    Recorder(const Digest& key, tuner::MeasurementSink* next) : key_(key), next_(next) {}
+    Recorder(cache::Cache& cache, const Digest& key, tuner::MeasurementSink* next) : key_(key), next_(next) {
+        for (cache::MeasurementRecord& record : cache.measurements(key))
+            stored_[record.schedule] = std::move(record.measurement_json);
+    }
+    std::vector<Measurement> known() const {
+        std::vector<Measurement> result;
+        for (const auto& [schedule, json] : stored_) {
+            try {
+                result.push_back(measurement_from_json(json));
+            } catch (const Error&) { // of a version that this one cannot read
+            }
+        }
+        return result;
+    }
     void measured(const Measurement& measurement) override {
-        records.push_back({key_, measurement.schedule.canonical(), to_json(measurement),
-                           static_cast<std::uint64_t>(std::time(nullptr))});
+        const std::string schedule = measurement.schedule.canonical();
+        std::string json = to_json(measurement);
+        if (const auto found = stored_.find(schedule); found == stored_.end() || found->second != json)
+            records.push_back(
+                {key_, schedule, std::move(json), static_cast<std::uint64_t>(std::time(nullptr))});
         if (next_)
             next_->measured(measurement);
     }
@@ -59,6 +77,7 @@ class Recorder : public tuner::MeasurementSink {
   private:
     Digest key_;
     tuner::MeasurementSink* next_;
+    std::map<std::string, std::string> stored_; ///< JSON by canonical schedule
 };
 
 } // namespace
@@ -484,7 +503,9 @@ void Selector::use_tuned(Job& job) {
     for (const cache::RulingRecord& ruling : job.rulings)
         if (ruling.kind == cache::RulingRecord::Kind::ban)
             tuning.banned.push_back(ruling.schedule);
-    Recorder recorder(job.digest, job.request.sink);
+    Recorder recorder(services_.cache(), job.digest, job.request.sink);
+    if (tuning.known.empty())
+        tuning.known = recorder.known();
     tuner::Outcome outcome;
     try {
         std::unique_lock alone(tuning_lock(job.device.ordinal), std::defer_lock);
@@ -530,6 +551,8 @@ void Selector::use_tuned(Job& job) {
         [](const Measurement& measurement) { return measurement.status == CandidateStatus::measured; });
     explanation.reason = "tuned: " + outcome.evidence.verdict + "; " + std::to_string(measured) + " of " +
                          std::to_string(outcome.measurements.size()) + " schedules measured";
+    if (outcome.recalled > 0)
+        explanation.reason += ", " + std::to_string(outcome.recalled) + " of them in earlier tunings";
     explanation.stages.instantiate += outcome.instantiate_ms;
     explanation.stages.assemble += outcome.assemble_ms;
     explanation.stages.gate += outcome.gate_ms;

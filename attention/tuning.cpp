@@ -47,6 +47,7 @@ Explanation tune(Context& context, const Problem& problem, int device, const Tun
     prepare.mode = Mode::tune;
     prepare.inputs = inputs_of(problem, device, request);
     prepare.tuning.emplace().budget_s = request.budget_s;
+    prepare.tuning->fresh = request.fresh;
     prepare.retune = request.retune;
     return context.impl().prepare(problem, device, prepare);
 }

@@ -212,7 +212,7 @@ void add_tune(CLI::App& app, Invocation& invocation) {
         ->capture_default_str()
         ->type_name("N")
         ->group("Tuning");
-    command->add_flag("--fresh", flags->fresh, "Measure all again, whatever an interrupted tuning has left")
+    command->add_flag("--fresh", flags->fresh, "Measure all again, whatever earlier tunings have measured")
         ->group("Tuning");
     command->add_option("--repeats", flags->repeats, "ABBA rounds of each finalist in a race")
         ->check(CLI::Range(1u, 1000u).description(""))

@@ -80,6 +80,9 @@ void measurement_fields(Archive& archive, Value& m) {
     archive.later("gain_high", m.gain_high);
     archive.later("block_ms", m.block_ms);
     archive.later("provenance", m.provenance);
+    archive.later("subject", m.subject);
+    archive.later("output_bits", m.output_bits);
+    archive.later("screen_ms", m.screen_ms);
 }
 
 template <class Archive, class Value>

@@ -36,10 +36,13 @@ struct Measurement {
     std::string message;       ///< why, where status is not `measured`
     std::string binary_digest; ///< hex, or empty
     std::string provenance;    ///< of a kernel from a file: which; empty: the template's own
+    std::string subject;       ///< digest of what it was measured on and how (tuner/known.hpp), hex, or empty
+    std::string output_bits;   ///< digest of the whole output that passed the gate, hex, or empty
     // Timing, device time per launch in milliseconds
     double median_ms = 0, min_ms = 0, max_ms = 0;
     std::uint32_t blocks = 0, launches = 0;
-    std::string policy; ///< "model", "race", "sustained", ...
+    double screen_ms = 0; ///< by which finalists are picked; `median_ms` may be a final's; 0: not known
+    std::string policy;   ///< "model", "race", "sustained", ...
     bool simulated = false;
     double clock_ghz = 0, power_w = 0, temperature_c = 0; ///< 0: not known; clock of the slowest chiplet
     std::uint64_t throttle = 0;                           ///< throttle status bits seen while timing

@@ -24,7 +24,7 @@ const ForeignCandidate* Binaries::file_of(const Schedule& schedule) const {
     return nullptr;
 }
 
-Binary* Binaries::get(const Schedule& schedule, Measurement& measurement) {
+Binary* Binaries::identify(const Schedule& schedule, Measurement& measurement) {
     templates::Kernel kernel;
     const ForeignCandidate* const file = file_of(schedule);
     if (file) {
@@ -45,23 +45,29 @@ Binary* Binaries::get(const Schedule& schedule, Measurement& measurement) {
     if (fresh) {
         binary.digest = key;
         binary.kernel = std::move(kernel);
-        build(binary, file);
+        binary.file = file;
     }
     measurement.binary_digest = key.hex();
-    if (!binary.function) {
-        measurement.status = binary.status;
-        measurement.message = binary.message;
-        return nullptr;
-    }
     return &binary;
 }
 
-void Binaries::build(Binary& binary, const ForeignCandidate* file) {
+bool Binaries::build(Binary& binary, Measurement& measurement) {
+    if (!binary.built)
+        assemble_and_load(binary);
+    binary.built = true;
+    if (binary.function)
+        return true;
+    measurement.status = binary.status;
+    measurement.message = binary.message;
+    return false;
+}
+
+void Binaries::assemble_and_load(Binary& binary) {
     const StopwatchScope timed(assemble_ms_);
     try {
         binary.status = CandidateStatus::assemble_failed;
-        if (file) {
-            binary.code = file->code;
+        if (binary.file) {
+            binary.code = binary.file->code;
         } else {
             binary.code =
                 assembler_.assemble(binary.kernel.assembly, binary.kernel.target, binary.kernel.name);

@@ -21,6 +21,8 @@ namespace zyfa::tuner {
 struct Binary {
     Digest digest; ///< of the BinaryKey
     templates::Kernel kernel;
+    const ForeignCandidate* file = nullptr; ///< where it comes from; null: the template
+    bool built = false; ///< whether it was tried to assemble and load it; the rest comes of that
     jit::CodeObject code;
     std::unique_ptr<runtime::Module> module;
     void* function = nullptr;
@@ -38,10 +40,12 @@ class Binaries {
              const templates::Template& form, const ProblemClass& problem_class,
              const std::vector<ForeignCandidate>& files = {});
 
-    /// The binary of a schedule; a failure is a value (and stays one for every schedule that shares the
-    /// binary). Returns null and fills status and message where the template cannot instantiate the schedule
-    /// at all.
-    Binary* get(const Schedule& schedule, Measurement& measurement);
+    /// The binary of a schedule, which need not be built yet; fills `binary_digest`. Returns null and fills
+    /// status and message where the template cannot instantiate the schedule.
+    Binary* identify(const Schedule& schedule, Measurement& measurement);
+    /// Assembles and loads it, unless that was done. A failure is a value (and stays one for every schedule
+    /// that shares the binary): false, with status and message filled in.
+    bool build(Binary& binary, Measurement& measurement);
 
     jit::Assembler& assembler() const noexcept { return assembler_; }
     std::uint64_t assembled() const noexcept { return assembled_; }
@@ -49,7 +53,7 @@ class Binaries {
     double assemble_ms() const noexcept { return assemble_ms_; }
 
   private:
-    void build(Binary& binary, const ForeignCandidate* file);
+    void assemble_and_load(Binary& binary);
     const ForeignCandidate* file_of(const Schedule& schedule) const;
 
     std::shared_ptr<runtime::Runtime> runtime_;

@@ -64,7 +64,14 @@ double LayerBeds::gate(const Schedule& schedule, PassLaunch& pass, Measurement& 
         if (i == 0 || beside_emulation(own) > beside_emulation(measurement))
             measurement = own;
     }
+    if (beds_.size() > 1)
+        measurement.output_bits.clear();
     return ms;
+}
+
+void LayerBeds::remember(const Schedule& schedule, const std::string& output_bits) {
+    if (beds_.size() == 1)
+        beds_.front()->remember(schedule, output_bits);
 }
 
 bool LayerBeds::still_right(const Schedule& schedule, Measurement& measurement) {

@@ -37,6 +37,8 @@ class LayerBeds {
     /// On every layer, until one fails; its name is then in the message. The accuracy recorded is that of the
     /// layer where the error is largest beside the emulation's. Returns the device time of a pass in ms.
     double gate(const Schedule& schedule, PassLaunch& pass, Measurement& measurement);
+    /// TestBed::remember; with several layers there is no one output, and nothing is remembered.
+    void remember(const Schedule& schedule, const std::string& output_bits);
     bool still_right(const Schedule& schedule, Measurement& measurement);
 
     const runtime::Stream& stream() const noexcept { return beds_.front()->stream(); }

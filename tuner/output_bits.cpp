@@ -81,6 +81,10 @@ std::optional<std::string> OutputBits::difference(const OutputBits& other) const
     return std::nullopt;
 }
 
+Digest OutputBits::digest() const {
+    return DigestBuilder().add(std::as_bytes(std::span(o_))).add(std::as_bytes(std::span(lse_))).finish();
+}
+
 std::optional<std::string> unwritten(const TensorLayout& layout, std::span<const std::byte> data,
                                      std::uint8_t sentinel, const char* name) {
     std::optional<std::string> found;

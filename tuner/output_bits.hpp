@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/digest.hpp"
 #include "core/schedule.hpp"
 #include "templates/template.hpp"
 #include "tuner/tensor_layout.hpp"
@@ -28,6 +29,8 @@ class OutputBits {
 
     /// Where `other`, an output of the same problem, differs first; nullopt: the same bits.
     std::optional<std::string> difference(const OutputBits& other) const;
+    /// To tell outputs apart that were made at different times.
+    Digest digest() const;
 
   private:
     std::int64_t heads_ = 0, rows_ = 0;

@@ -133,7 +133,14 @@ void TestBed::judge(const Schedule& schedule, const Launched& first, const Launc
         return;
     if (const auto where = first.bits.difference(second.bits))
         return fail(CandidateStatus::unstable, "two launches gave different bits: " + *where);
-    const auto [known, fresh] = class_bits_.try_emplace(bit_class(space_, schedule), second.bits);
+    measurement.output_bits = second.bits.digest().hex();
+    const std::string name = bit_class(space_, schedule);
+    if (const auto earlier = earlier_bits_.find(name);
+        earlier != earlier_bits_.end() && earlier->second != measurement.output_bits)
+        return fail(CandidateStatus::wrong,
+                    "a parameter that must not change the result does: the output is another than that of " +
+                        name + " in an earlier tuning");
+    const auto [known, fresh] = class_bits_.try_emplace(name, second.bits);
     if (fresh)
         return;
     if (const auto where = known->second.difference(second.bits))
@@ -152,6 +159,11 @@ bool TestBed::still_right(const Schedule& schedule, Measurement& measurement) {
     measurement.status = CandidateStatus::unstable;
     measurement.message = "a timed launch gave other bits than the gate's: " + *where;
     return false;
+}
+
+void TestBed::remember(const Schedule& schedule, const std::string& output_bits) {
+    if (!output_bits.empty())
+        earlier_bits_.try_emplace(bit_class(space_, schedule), output_bits);
 }
 
 bool TestBed::device_alive() {

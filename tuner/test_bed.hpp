@@ -31,10 +31,12 @@ class TestBed {
 
     /// Two launches over outputs that hold two different sentinels, and every check: all elements written,
     /// nothing written around them, inputs as they were, the same bits twice, the bits of the candidate's
-    /// class, the sampled rows against fp64. Fills status, message and accuracy of `measurement` and returns
-    /// the device time of the second launch in milliseconds; a failure is in the status. A launch that the
-    /// device answers with an error is `crashed`.
+    /// class, the sampled rows against fp64. Fills status, message, output bits and accuracy of `measurement`
+    /// and returns the device time of the second launch in milliseconds; a failure is in the status. A launch
+    /// that the device answers with an error is `crashed`.
     double gate(const Schedule& schedule, BoundLaunch& launch, Measurement& measurement);
+    /// A candidate that passed before, with the bits that its class must have.
+    void remember(const Schedule& schedule, const std::string& output_bits);
 
     /// After timed launches of a candidate that passed: whether the last of them left the gate's bits. If
     /// not, it is `unstable`.
@@ -66,7 +68,8 @@ class TestBed {
     std::span<const std::byte> o_bytes_, lse_bytes_;         ///< of the last launch
     GateReference reference_;
     runtime::Stream stream_;
-    std::map<std::string, OutputBits> class_bits_; ///< of the first candidate that passed, per bit class
+    std::map<std::string, OutputBits> class_bits_;    ///< of the first candidate that passed, per bit class
+    std::map<std::string, std::string> earlier_bits_; ///< digests from earlier tunings, per bit class
 };
 
 } // namespace zyfa::tuner

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <ctime>
 #include <limits>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -19,6 +20,7 @@
 #include "tuner/guide.hpp"
 #include "tuner/inputs.hpp"
 #include "tuner/journal.hpp"
+#include "tuner/known.hpp"
 #include "tuner/launch_device.hpp"
 #include "tuner/layer_beds.hpp"
 #include "tuner/representative.hpp"
@@ -116,6 +118,7 @@ class Tuning {
     Outcome run() {
         lock_device();
         open_journal();
+        known_ = Known(options_.fresh ? std::vector<Measurement>{} : options_.known, subject());
         points_ = search_points(form_, problem_, candidates(), options_.hint);
         admit_files();
         put_baseline_first();
@@ -123,6 +126,7 @@ class Tuning {
         ask_guide();
         outcome_.measurements.reserve(points_.size());
         measured_.assign(points_.size(), none);
+        recall();
         const Trace trace = search(
             strategy_, points_, [this](std::size_t point, double effort) { return evaluate(point, effort); },
             search_options());
@@ -204,26 +208,56 @@ class Tuning {
         std::rotate(points_.begin(), first, first + 1);
     }
 
-    void open_journal() {
-        if (options_.journal.empty())
-            return;
+    /// What is measured, on what, and how: measurements of one subject can stand in for one another.
+    std::string subject() {
+        if (!subject_.empty())
+            return subject_;
         DigestBuilder data;
         data.add(inputs_.q).add(inputs_.k).add(inputs_.v);
         for (const TuningInputs::Layer& layer : inputs_.layers)
             data.add(layer.q).add(layer.k).add(layer.v);
-        const nlohmann::json subject{{"problem", to_string(cut_.problem)},
-                                     {"template", form_.name()},
-                                     {"device", info_.name + " " + info_.pci},
-                                     {"policy", to_string(protocol_)},
-                                     {"rows", options_.gate_rows},
-                                     {"data", data.finish().hex()},
-                                     {"profile", profile_name(inputs_)},
-                                     {"versions", versions()}};
+        const runtime::Versions now = runtime::versions(*runtime_, device_);
+        const nlohmann::json all{{"problem", to_string(cut_.problem)},
+                                 {"template", form_.name()},
+                                 {"device", info_.name + " " + info_.pci},
+                                 {"policy", to_string(protocol_)},
+                                 {"rows", options_.gate_rows},
+                                 {"data", data.finish().hex()},
+                                 {"profile", profile_name(inputs_)},
+                                 {"versions", {now.hip, now.driver, now.firmware}}};
+        return subject_ = digest(all.dump()).hex();
+    }
+
+    void open_journal() {
+        if (options_.journal.empty())
+            return;
+        const nlohmann::json subject{{"subject", this->subject()}, {"zyfa", ZYFA_VERSION}};
         keep_journal([&] {
             if (options_.fresh)
                 unlink(options_.journal.c_str());
             journal_.emplace(options_.journal, subject.dump());
         });
+    }
+
+    /// Finds what need not be measured. The default is measured again where times are not computed: it tells
+    /// how this day's compare with those of the earlier ones.
+    void recall() {
+        for (const SearchPoint& point : points_)
+            recalled_.push_back(recalled(point));
+        if (!model_ && recalled_.front())
+            default_then_ms_ = std::exchange(recalled_.front(), nullptr)->screen_ms;
+    }
+
+    const Measurement* recalled(const SearchPoint& point) {
+        if (point.rejection || !known_.has(point.schedule))
+            return nullptr;
+        Measurement identified;
+        if (!binaries_.identify(point.schedule, identified))
+            return nullptr;
+        const Measurement* known = known_.find(point.schedule, identified.binary_digest);
+        if (known && known->status == CandidateStatus::measured)
+            bed_.remember(point.schedule, known->output_bits);
+        return known;
     }
 
     /// A tuning that cannot be resumed is better than none: the disk may be full.
@@ -273,6 +307,7 @@ class Tuning {
                 return std::nullopt;
             points_.push_back({schedule, std::nullopt, distance(schedule, points_.front().schedule), false});
             measured_.push_back(none);
+            recalled_.push_back(recalled(points_.back()));
             return points_.size() - 1;
         };
         return options;
@@ -307,12 +342,15 @@ class Tuning {
 
     std::optional<double> evaluate(std::size_t point, double effort) {
         if (measured_[point] == none) {
-            if (point != 0 && !go_on(slowest_s_))
+            if (point != 0 && !recalled_[point] && !go_on(slowest_s_))
                 return std::nullopt;
             report(points_[point].schedule.canonical(), outcome_.measurements.size());
             const Stopwatch candidate;
             measured_[point] = outcome_.measurements.size();
-            try_candidate(points_[point], effort);
+            if (recalled_[point])
+                take_recalled(*recalled_[point]);
+            else
+                try_candidate(points_[point], effort);
             slowest_s_ = std::max(slowest_s_, candidate.seconds());
             if (lost_)
                 throw Error(ErrorCode::device_error, "",
@@ -343,6 +381,7 @@ class Tuning {
         for (const ForeignCandidate& file : options_.files)
             if (file.schedule == point.schedule)
                 measurement.provenance = file.provenance;
+        measurement.subject = subject_;
         return measurement;
     }
 
@@ -372,7 +411,8 @@ class Tuning {
         if (journal_ && journal_->lost(point.schedule) >= 2) {
             measurement.status = CandidateStatus::crashed;
             measurement.message = "two processes ended while they ran it";
-        } else if (Binary* binary = binaries_.get(point.schedule, measurement)) {
+        } else if (Binary* binary = binaries_.identify(point.schedule, measurement);
+                   binary && binaries_.build(*binary, measurement)) {
             // The default runs again in any case: the bits of the others are compared with its.
             const auto known = journal_ && !outcome_.measurements.empty()
                                    ? journal_->find(point.schedule, measurement.binary_digest)
@@ -394,6 +434,26 @@ class Tuning {
         outcome_.measurements.push_back(std::move(measurement));
         if (passed)
             passed_.push_back(std::move(*passed));
+    }
+
+    /// In the times of this tuning: those of an earlier one, by what the default takes now and took then.
+    void take_recalled(Measurement measurement) {
+        ++outcome_.recalled;
+        Binary* binary = binaries_.identify(measurement.schedule, measurement);
+        const bool passed = measurement.status == CandidateStatus::measured;
+        if (passed && !model_) {
+            const Measurement& first = outcome_.measurements.front();
+            if (first.status == CandidateStatus::measured && default_then_ms_ > 0 &&
+                measurement.screen_ms > 0)
+                measurement.screen_ms *= first.screen_ms / default_then_ms_;
+            measurement.median_ms = measurement.min_ms = measurement.max_ms = measurement.screen_ms;
+            measurement.gain = measurement.gain_low = measurement.gain_high = 0;
+            measurement.block_ms.clear();
+        }
+        sink_.measured(measurement);
+        if (passed)
+            passed_.push_back({outcome_.measurements.size(), binary, std::nullopt});
+        outcome_.measurements.push_back(std::move(measurement));
     }
 
     std::optional<Passed> gate_and_time(const Schedule& schedule, Binary& binary, Measurement& measurement,
@@ -457,7 +517,7 @@ class Tuning {
             ms = event_ms(runtime_, device_, bed_.stream(), launches,
                           [&](void* stream) { launch_of(passed, stream); });
         }
-        measurement.median_ms = measurement.min_ms = measurement.max_ms = ms;
+        measurement.median_ms = measurement.min_ms = measurement.max_ms = measurement.screen_ms = ms;
         measurement.blocks = 1;
         measurement.launches = launches;
         measurement.tflops = ms > 0 ? flops() / ms * 1e-9 : 0;
@@ -470,7 +530,15 @@ class Tuning {
         measurement.throttle = reading.throttle;
     }
 
+    /// A recalled candidate's binary is not built before it is needed.
+    void require_built(Binary& binary) {
+        Measurement failed;
+        if (!binaries_.build(binary, failed))
+            throw Error(ErrorCode::assemble_failed, "", binary.kernel.name + ": " + failed.message);
+    }
+
     void launch_of(Passed& passed, void* stream) {
+        require_built(*passed.binary);
         if (!passed.launch)
             passed.launch.emplace(bed_.bind(*passed.binary, of(passed).schedule));
         (*passed.launch)(stream);
@@ -501,6 +569,7 @@ class Tuning {
         }
         const Verdict verdict = choose();
         const Passed& winner = passed_[verdict.winner];
+        require_built(*winner.binary);
         outcome_.schedule = of(winner).schedule;
         outcome_.kernel = winner.binary->kernel;
         outcome_.code_object = winner.binary->code;
@@ -612,6 +681,10 @@ class Tuning {
     std::unique_ptr<Telemetry> telemetry_;
     DeviceLock lock_;
     std::optional<Journal> journal_;
+    std::string subject_;
+    Known known_;
+    std::vector<const Measurement*> recalled_; ///< of each point; null: it has to be measured
+    double default_then_ms_ = 0;               ///< the default's time when those were taken
     bool lost_ = false, unfinished_ = false;
     std::optional<GateWorker> worker_;
     double slowest_gate_s_ = 0; ///< of the candidates that passed in the worker

@@ -74,6 +74,9 @@ struct Options {
     /// File that holds what has been measured, so that a later tuning of the same thing goes on from there
     /// (tuner/journal.hpp); empty: none.
     std::string journal;
+    /// What earlier tunings have measured. A candidate that is among it, measured on the same
+    /// (tuner/known.hpp), is not measured again; of a policy with a final, that is: not screened again.
+    std::vector<Measurement> known;
     /// Executable and arguments of a process in which each candidate is gated before it meets the device in
     /// this one (tuner/gate_worker.hpp). Empty: a candidate that hangs or tears its process down takes this
     /// one along.
@@ -82,7 +85,7 @@ struct Options {
     /// passed, at least 5 s. Never beyond the budget.
     double candidate_limit_s = 0;
     std::uint64_t memory_bytes = 0; ///< most device memory for tensors; larger problems are cut. 0: no limit
-    bool fresh = false;             ///< whatever the journal holds, measure all again
+    bool fresh = false;             ///< whatever the journal and `known` hold, measure all again
 };
 
 struct Outcome {
@@ -93,7 +96,8 @@ struct Outcome {
     std::vector<Measurement>
         measurements; ///< of every candidate, the default first; those not reached: `skipped`
     std::uint64_t assembled = 0, gated = 0, timed = 0;
-    std::uint64_t resumed = 0; ///< measurements that an earlier process had taken
+    std::uint64_t resumed = 0;  ///< measurements that an earlier process had taken, from the journal
+    std::uint64_t recalled = 0; ///< measurements of Options::known
     double instantiate_ms = 0, assemble_ms = 0, gate_ms = 0, tune_ms = 0;
 };
 

@@ -13,6 +13,9 @@ inline namespace v0 {
 struct TuneRequest {
     double budget_s = 60; ///< wall clock for assembling, gate and timing; 0: unlimited
     bool retune = true;   ///< tune although a winner is known, and replace it
+    /// Measure all candidates, those too that an earlier tuning has measured on the same data, device and
+    /// driver. Otherwise a new candidate costs its own measurement.
+    bool fresh = false;
     /// Host copies of inputs to tune on, in the strides of the problem; all or none. None: seeded Gaussian
     /// numbers of standard deviation 0.1 (paper Section V-B). Read during the call only.
     const void *q = nullptr, *k = nullptr, *v = nullptr;

@@ -11,6 +11,7 @@
 #include "attention/context_impl.hpp"
 #include "core/keys.hpp"
 #include "tests/attention/rig.hpp"
+#include "zyfa/tuning.hpp"
 
 using namespace zyfa;
 using namespace zyfa::test;
@@ -225,10 +226,35 @@ TEST_CASE("tuning again replaces the winner, and calls take the new one") {
     tune_shortly(context, problem);
     call_and_check(context, problem);
     const std::uint64_t timed = context.counters().timed;
-    tune_shortly(context, problem, true);
-    CHECK(context.counters().timed == 2 * timed);
+    TuneRequest all_again;
+    all_again.budget_s = 0.001; // the default alone
+    all_again.fresh = true;
+    tune(context, problem, 0, all_again);
+    CHECK(context.counters().timed == timed + 1);
     call_and_check(context, problem);
     CHECK(stored(context).winners == 1);
+}
+
+TEST_CASE("a candidate that is new to a tuned key costs one measurement, in another process too") {
+    const TemporaryFolder folder;
+    {
+        Context context(simulator(Mode::tune, folder.path()));
+        tune_shortly(context, problem);
+        CHECK(context.counters().timed == 2);
+        CHECK(stored(context).measurements == 2);
+    }
+    Context context(simulator(Mode::tune, folder.path()));
+    const Explanation same = tune_shortly(context, problem, true);
+    CHECK(context.counters().timed == 0);
+    CHECK(context.counters().gated == 0);
+    const Explanation grown = tune_shortly(context, problem, true, 3);
+    CHECK(context.counters().timed == 1);
+    CHECK(context.counters().gated == 1);
+    CHECK_MESSAGE(grown.reason.ends_with("3 of 3 schedules measured, 2 of them in earlier tunings"),
+                  grown.reason);
+    CHECK(stored(context).measurements == 3);
+    CHECK(stored(context).winners == 1);
+    call_and_check(context, problem);
 }
 
 TEST_CASE("a budget too small for anything still measures and stores the default schedule") {

@@ -48,7 +48,7 @@ void call_and_check(Context& context, const Problem& problem) {
     CHECK_MESSAGE(fault.empty(), fault);
 }
 
-Explanation tune_shortly(Context& context, const Problem& problem, bool again) {
+Explanation tune_shortly(Context& context, const Problem& problem, bool again, std::size_t candidates) {
     call::PrepareRequest request;
     request.mode = Mode::tune;
     request.retune = again;
@@ -56,7 +56,7 @@ Explanation tune_shortly(Context& context, const Problem& problem, bool again) {
     request.tuning->budget_s = 0;
     const templates::Template& form = templates::template_for(problem);
     request.tuning->candidates = templates::enumerate(form, problem);
-    request.tuning->candidates->resize(2);
+    request.tuning->candidates->resize(candidates);
     return context.impl().prepare(problem, 0, request);
 }
 

@@ -37,7 +37,8 @@ void call_and_check(Context& context, const Problem& problem);
 
 /// Tunes two schedules only, the default and the next one: enough for most tests. `again`: although a winner
 /// is known.
-Explanation tune_shortly(Context& context, const Problem& problem, bool again = false);
+Explanation tune_shortly(Context& context, const Problem& problem, bool again = false,
+                         std::size_t candidates = 2);
 
 /// The run time of a context.
 const std::shared_ptr<runtime::Runtime>& runtime_of(Context& context);
