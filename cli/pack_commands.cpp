@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// zyfa cache export|import|merge|diff|sign and the keys that packs are signed with.
+// zyfa cache export|import|merge|diff|sign.
 #include "cli/pack_commands.hpp"
 
+#include <algorithm>
 #include <ctime>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,35 +12,20 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "attention/services.hpp"
 #include "cache/pack.hpp"
 #include "cache/signature.hpp"
 #include "cache/store.hpp"
 #include "cache/transfer.hpp"
-#include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/files.hpp"
+#include "cli/key_commands.hpp"
+#include "cli/pack_place.hpp"
 #include "core/keys.hpp"
 #include "templates/template.hpp"
 
 namespace zyfa::cli {
 
 namespace {
-
-struct Place {
-    std::string user_dir, signers_file;
-    std::vector<std::string> layers;
-};
-
-Place place() {
-    const ContextOptions options = ContextOptions::from_environment();
-    const std::string user = call::user_cache_dir(options);
-    return {.user_dir = user, .signers_file = user + "/signers", .layers = options.cache_layers};
-}
-
-cache::Cache open(const Place& where) {
-    return cache::Cache({.user_dir = where.user_dir, .read_only = where.layers});
-}
 
 cache::PackTrust trust(const Place& where, bool unsigned_too) {
     return {.signers = cache::SignerList::load(where.signers_file), .unsigned_too = unsigned_too};
@@ -49,13 +34,17 @@ cache::PackTrust trust(const Place& where, bool unsigned_too) {
 /// Entries of another target or kernel-argument layout would never be asked for.
 cache::Acceptance acceptance() {
     const auto binary = [](const cache::BinaryRecord& record) -> std::string {
-        const BinaryKey key = BinaryKey::parse(record.key_text);
-        if (key.target != "gfx950") {
-            return "for " + key.target;
+        try {
+            const BinaryKey key = BinaryKey::parse(record.key_text);
+            if (key.target != "gfx950") {
+                return "for " + key.target;
+            }
+            return key.kernarg_abi == templates::kernarg_abi
+                       ? ""
+                       : fmt::format("kernel-argument ABI {}", key.kernarg_abi);
+        } catch (const Error&) {
+            return "a key of another version";
         }
-        return key.kernarg_abi == templates::kernarg_abi
-                   ? ""
-                   : fmt::format("kernel-argument ABI {}", key.kernarg_abi);
     };
     const auto winner = [](const cache::WinnerRecord& record) -> std::string {
         try {
@@ -74,31 +63,39 @@ std::string counted(const cache::Content& content) {
                        cli::counted(content.measurements.size(), "measurement"));
 }
 
-void print(const CommonOptions& common, const nlohmann::ordered_json& json, const std::string& words) {
-    fmt::print("{}\n", common.json ? json.dump(2) : words);
-}
-
 struct ExportFlags {
     std::string file, key;
-    std::vector<std::string> prefixes;
+    std::vector<std::string> prefixes, words;
     bool no_measurements = false, unused_binaries = false;
 };
 
+/// Anything else would be taken for a store where it is imported or mounted.
+void require_pack_name(const std::string& argument, const std::string& path) {
+    if (!path.ends_with(cache::pack_suffix)) {
+        throw Error(
+            ErrorCode::invalid_argument, argument,
+            fmt::format("{} is {}; accepted: a name that ends in {}", argument, path, cache::pack_suffix));
+    }
+}
+
 ExitCode export_pack(const CommonOptions& common, const ExportFlags& flags) {
+    require_pack_name("file", flags.file);
     cache::Cache cache = open(place());
     cache::Selection selection{
         .select = {}, .measurements = !flags.no_measurements, .unused_binaries = flags.unused_binaries};
-    if (!flags.prefixes.empty()) {
-        selection.select = [&](const cache::WinnerRecord& winner) {
-            for (const std::string& prefix : flags.prefixes) {
-                if (winner.key.hex().starts_with(prefix)) {
-                    return true;
-                }
-            }
-            return false;
+    selection.select = [&](const cache::WinnerRecord& winner) {
+        const auto starts = [&](const std::string& prefix) { return winner.key.hex().starts_with(prefix); };
+        const auto contains = [&](const std::string& word) {
+            return winner.key_text.find(word) != std::string::npos;
         };
-    }
+        return (flags.prefixes.empty() || std::ranges::any_of(flags.prefixes, starts)) &&
+               std::ranges::all_of(flags.words, contains);
+    };
     const cache::Content content = cache.collect(selection);
+    if (content.winners.empty() && !(flags.prefixes.empty() && flags.words.empty())) {
+        throw Error(ErrorCode::invalid_argument, "winner",
+                    "no winner is selected; `zyfa cache list` shows digests and keys");
+    }
     std::unique_ptr<cache::SecretKey> key;
     if (!flags.key.empty()) {
         key = std::make_unique<cache::SecretKey>(cache::SecretKey::load(flags.key));
@@ -200,6 +197,7 @@ ExitCode diff(const CommonOptions& common, const std::string& left, const std::s
 
 ExitCode sign(const CommonOptions& common, const std::string& file, const std::string& key_file,
               const std::string& output) {
+    require_pack_name("output", output.empty() ? file : output);
     const cache::SecretKey key = cache::SecretKey::load(key_file);
     // Whose pack it was does not matter: what it says is signed anew, entry by entry, under this key.
     const cache::Pack pack = cache::Pack::open(read_file(file), trust(place(), true));
@@ -217,77 +215,29 @@ ExitCode sign(const CommonOptions& common, const std::string& file, const std::s
     return ExitCode::ok;
 }
 
-ExitCode keygen(const CommonOptions& common, const std::string& file) {
-    if (std::filesystem::exists(file)) {
-        throw Error(ErrorCode::io_error, file, file + " exists; a key is not overwritten");
-    }
-    const cache::SecretKey key = cache::SecretKey::generate();
-    key.save(file);
-    print(common, {{"file", file}, {"public_key", key.public_key().hex()}},
-          fmt::format("{} holds the secret key; who is to accept its packs runs\n  zyfa cache trust {} NAME",
-                      file, key.public_key().hex()));
-    return ExitCode::ok;
-}
-
-enum class Change { none, trust, revoke };
-
-ExitCode signers(const CommonOptions& common, Change change, const std::string& key,
-                 const std::string& text) {
-    const Place where = place();
-    cache::SignerList list = cache::SignerList::load(where.signers_file);
-    if (change != Change::none) {
-        open(where); // makes the folder, with the rights that it must have
-        const cache::PublicKey signer = cache::PublicKey::from_hex(key);
-        change == Change::trust ? list.trust(signer, text) : list.revoke(signer, text);
-        list.save(where.signers_file);
-    }
-    nlohmann::ordered_json json{{"file", where.signers_file}, {"signers", nlohmann::ordered_json::array()}};
-    std::string words =
-        fmt::format("{}: {}", short_path(where.signers_file), cli::counted(list.entries().size(), "signer"));
-    for (const auto& [signer, entry] : list.entries()) {
-        const char* standing = entry.standing == cache::SignerList::Standing::trusted ? "trusted" : "revoked";
-        json["signers"].push_back(
-            {{"public_key", signer.hex()}, {"standing", standing}, {"name", entry.name}});
-        words += fmt::format("\n  {} {} {}", standing, signer.hex(), entry.name);
-    }
-    print(common, json, words);
-    return ExitCode::ok;
-}
-
-/// A subcommand of `zyfa cache` whose action gets the flags that it registered.
-template <class Flags, class Register, class Action>
-void add(CLI::App& cache, Invocation& invocation, const char* name, const char* description,
-         Register register_flags, Action action) {
-    CLI::App* command = cache.add_subcommand(name, description);
-    const std::shared_ptr<Flags> flags = std::make_shared<Flags>();
-    register_flags(*command, *flags);
-    add_json_flag(*command, invocation.common);
-    command->callback([&invocation, flags, action] {
-        invocation.action = [&invocation, flags, action] { return action(invocation.common, *flags); };
-    });
-}
-
 struct SignFlags {
     std::string file, key, output;
 };
 struct DiffFlags {
     std::string left, right;
 };
-struct SignerFlags {
-    std::string key, text;
-};
 
 } // namespace
 
 void add_pack_commands(CLI::App& cache, Invocation& invocation) {
-    add<ExportFlags>(
+    add_with_flags<ExportFlags>(
         cache, invocation, "export", "Write entries to a pack",
         [](CLI::App& c, ExportFlags& f) {
             c.add_option("file", f.file, "The pack, *.zyfapack")->required()->type_name("FILE");
             c.add_option("--winner", f.prefixes,
                          "Only winners whose digest starts so (may be repeated; default: all)")
                 ->type_name("DIGITS");
-            c.add_option("--sign", f.key, "Sign with this secret key (zyfa cache keygen)")->type_name("KEY");
+            c.add_option("--match", f.words,
+                         "Only winners whose key contains this text (may be repeated: all of them), as "
+                         "zyfa cache list shows keys")
+                ->type_name("TEXT");
+            c.add_option("--sign", f.key, "Sign with this secret key (zyfa cache keys generate)")
+                ->type_name("KEY");
             c.add_flag("--no-measurements", f.no_measurements,
                        "Leave out what is known of losing candidates");
             c.add_flag("--unused-binaries", f.unused_binaries, "Also binaries that no winner refers to");
@@ -297,10 +247,10 @@ void add_pack_commands(CLI::App& cache, Invocation& invocation) {
         c.add_option("source", f.sources, "Packs (merge: also store folders or files)")
             ->required()
             ->type_name("PATH");
-        c.add_flag("--allow-unsigned", f.unsigned_too,
+        c.add_flag("--trust-unsigned,--allow-unsigned", f.unsigned_too,
                    "Accept packs without a signature; their entries say so");
     };
-    add<TakeFlags>(
+    add_with_flags<TakeFlags>(
         cache, invocation, "import",
         "Take the entries of packs into the user layer; the better of two winners stays",
         [&](CLI::App& c, TakeFlags& f) {
@@ -308,16 +258,17 @@ void add_pack_commands(CLI::App& cache, Invocation& invocation) {
             take_flags(c, f);
         },
         take);
-    add<TakeFlags>(cache, invocation, "merge",
-                   "Take the entries of other stores or packs into the user layer", take_flags, take);
-    add<DiffFlags>(
+    add_with_flags<TakeFlags>(cache, invocation, "merge",
+                              "Take the entries of other stores or packs into the user layer", take_flags,
+                              take);
+    add_with_flags<DiffFlags>(
         cache, invocation, "diff", "How two stores or packs differ; exit code 1 if they do",
         [](CLI::App& c, DiffFlags& f) {
             c.add_option("left", f.left)->required()->type_name("PATH");
             c.add_option("right", f.right)->required()->type_name("PATH");
         },
         [](const CommonOptions& common, const DiffFlags& f) { return diff(common, f.left, f.right); });
-    add<SignFlags>(
+    add_with_flags<SignFlags>(
         cache, invocation, "sign", "Sign a pack",
         [](CLI::App& c, SignFlags& f) {
             c.add_option("file", f.file, "The pack")->required()->type_name("FILE");
@@ -328,34 +279,7 @@ void add_pack_commands(CLI::App& cache, Invocation& invocation) {
         [](const CommonOptions& common, const SignFlags& f) {
             return sign(common, f.file, f.key, f.output);
         });
-    add<SignFlags>(
-        cache, invocation, "keygen", "Make a secret key to sign packs with",
-        [](CLI::App& c, SignFlags& f) {
-            c.add_option("file", f.key, "Where it goes, mode 0600")->required()->type_name("KEY");
-        },
-        [](const CommonOptions& common, const SignFlags& f) { return keygen(common, f.key); });
-    const auto signer_flags = [](const char* text_name, const char* text_help) {
-        return [text_name, text_help](CLI::App& c, SignerFlags& f) {
-            c.add_option("public-key", f.key, "Public key in hexadecimal digits")
-                ->required()
-                ->type_name("KEY");
-            c.add_option(text_name, f.text, text_help)->required();
-        };
-    };
-    add<SignerFlags>(cache, invocation, "trust", "Accept packs of a signer",
-                     signer_flags("name", "Who that is"),
-                     [](const CommonOptions& common, const SignerFlags& f) {
-                         return signers(common, Change::trust, f.key, f.text);
-                     });
-    add<SignerFlags>(cache, invocation, "revoke", "Accept no packs of a signer any more",
-                     signer_flags("reason", "Why"), [](const CommonOptions& common, const SignerFlags& f) {
-                         return signers(common, Change::revoke, f.key, f.text);
-                     });
-    add<SignerFlags>(
-        cache, invocation, "signers", "Whose packs are accepted", [](CLI::App&, SignerFlags&) {},
-        [](const CommonOptions& common, const SignerFlags&) {
-            return signers(common, Change::none, "", "");
-        });
+    add_key_commands(cache, invocation);
 }
 
 } // namespace zyfa::cli

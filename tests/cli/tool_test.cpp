@@ -301,8 +301,10 @@ TEST_CASE("tune shows its candidates, and tunes again when asked") {
     const Json first = json_of(run_tool(command, environment));
     CHECK(first["measurements"].size() >= 2);
     CHECK(first["evidence"]["winner"].is_object());
-    const Json again = json_of(run_tool(command, environment));
+    const Json again = json_of(run_tool(command + " --fresh", environment));
     CHECK(again["counters"]["timed"].get<int>() >= 1);
+    const Json same = json_of(run_tool(command, environment)); // what was measured is not measured again
+    CHECK(same["measurements"].size() >= first["measurements"].size());
     const Json kept = json_of(run_tool(command + " --keep", environment));
     CHECK(kept["counters"]["timed"] == 0);
     CHECK(kept["cache"] == "hit");
@@ -314,19 +316,27 @@ TEST_CASE("winners travel in signed packs, and only trusted ones arrive") {
     const std::map<std::string, std::string> there{{"ZYFA_CACHE_DIR", folder.path("there")}};
     const std::string call = "attention --json --device sim --seq 40 --heads-q 1 --budget 1";
     REQUIRE(run_tool(call, here).code == 0);
-    const Json key = json_of(run_tool("cache keygen --json " + folder.path("key"), here));
-    CHECK(run_tool("cache keygen " + folder.path("key"), here).code == 7); // not overwritten
+    const Json key = json_of(run_tool("cache keys generate --json " + folder.path("key"), here));
+    CHECK(run_tool("cache keys generate " + folder.path("key"), here).code == 7); // not overwritten
     const std::string pack = folder.path("x.zyfapack"), bare = folder.path("bare.zyfapack");
     const Json exported =
         json_of(run_tool("cache export --json " + pack + " --sign " + folder.path("key"), here));
     CHECK(exported["winners"] == 1);
     CHECK(exported["signer"] == key["public_key"]);
     CHECK(run_tool("cache export " + bare, here).code == 0);
+    CHECK(run_tool("cache export " + folder.path("x.pack"), here).code == 2); // nobody would take it for one
+    CHECK(json_of(run_tool("cache export --json " + bare + " --match bf16", here))["winners"] == 1);
+    const Output nothing =
+        run_tool("cache export " + folder.path("y.zyfapack") + " --match bf16 --match fp8", here);
+    CHECK(nothing.code == 2);
+    CHECK(contains(nothing.err, "no winner is selected"));
 
     CHECK(contains(run_tool("cache import " + pack, there).err, "trusted"));
     CHECK(run_tool("cache import " + bare, there).code == 2);
+    CHECK(json_of(run_tool("cache keys --json", there))["signers"].empty());
     CHECK(json_of(run_tool("cache list --json", there))["winners"].empty());
-    CHECK(run_tool("cache trust " + key["public_key"].get<std::string>() + " builder", there).code == 0);
+    CHECK(run_tool("cache keys trust " + key["public_key"].get<std::string>() + " builder", there).code == 0);
+    CHECK(json_of(run_tool("cache signers --json", there))["signers"][0]["standing"] == "trusted");
     CHECK(json_of(run_tool("cache import --json " + pack, there))["sources"][0]["added"] == 1);
     CHECK(json_of(run_tool("cache import --json " + pack, there))["sources"][0]["same"] == 1);
     CHECK(json_of(run_tool(call + " --mode must_hit", there))["counters"]["assembled"] == 0);
@@ -335,7 +345,7 @@ TEST_CASE("winners travel in signed packs, and only trusted ones arrive") {
     CHECK(run_tool("cache verify", there).code == 0);
     CHECK(json_of(run_tool("cache prune --json --entries 0", there))["winners"] == 1);
     CHECK(run_tool("cache diff " + folder.path("here") + " " + folder.path("there"), there).code == 1);
-    CHECK(run_tool("cache revoke " + key["public_key"].get<std::string>() + " lost", there).code == 0);
+    CHECK(run_tool("cache keys revoke " + key["public_key"].get<std::string>() + " lost", there).code == 0);
     CHECK(run_tool("cache import " + pack, there).code == 2);
     CHECK(run_tool("cache merge " + folder.path("here"), there).code == 0);
     CHECK(json_of(run_tool("cache list --json", there))["winners"].size() == 1);
