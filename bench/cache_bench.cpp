@@ -5,6 +5,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "bench/large_store.hpp"
 #include "bench/support.hpp"
 #include "cache/pack.hpp"
 #include "cache/store.hpp"
@@ -14,34 +15,14 @@
 namespace {
 
 using namespace zyfa;
-
-constexpr std::size_t code_object_bytes = 20'000; // a BF16 kernel's size
-
-cache::BinaryRecord binary(std::size_t number) {
-    cache::BinaryRecord record;
-    record.key_text = "bench binary " + std::to_string(number);
-    record.key = digest(record.key_text);
-    record.kernel_name = "bench_kernel";
-    record.target = "gfx950";
-    record.toolchain = "none";
-    record.code_object.resize(code_object_bytes);
-    for (std::size_t i = 0; i < record.code_object.size(); ++i) { // not compressible to nothing
-        record.code_object[i] = static_cast<std::byte>((i * 2654435761u + number) >> 11 & 0xff);
-    }
-    return record;
-}
+using bench::LargeStore;
 
 cache::WinnerRecord winner(std::size_t number) {
-    cache::WinnerRecord record;
-    record.key_text = "bench winner " + std::to_string(number);
-    record.key = digest(record.key_text);
-    record.schedule = "bench{n=" + std::to_string(number) + "}";
-    record.binary = binary(number).key;
-    record.evidence_json = "{}";
-    record.data_profile = "gaussian";
-    record.policy = "model";
-    record.versions_json = "{}";
-    return record;
+    return bench::stored_winner(number);
+}
+
+cache::BinaryRecord binary(std::size_t number) {
+    return bench::stored_binary(number);
 }
 
 cache::Cache::Options in(const bench::TemporaryFolder& folder) {
@@ -106,36 +87,6 @@ void open(benchmark::State& state) {
     }
 }
 BENCHMARK(open)->Name("cache/open_and_find")->Unit(benchmark::kMicrosecond);
-
-/// A store of 100,000 entries (50,000 winners with a binary of 2 KB each), made once and shared.
-class LargeStore {
-  public:
-    static constexpr std::size_t winners = 50'000;
-    static LargeStore& get() {
-        static LargeStore store;
-        return store;
-    }
-    cache::Cache& cache() { return *cache_; }
-    const std::string& path() const { return folder_.path(); }
-    std::size_t next_new() { return winners + made_++; }
-
-  private:
-    LargeStore() {
-        cache::Cache::Options options = in(folder_);
-        options.limits = {.bytes = std::uint64_t{8} << 30, .entries = 10'000'000};
-        cache_ = std::make_unique<cache::Cache>(options);
-        cache::Content content;
-        for (std::size_t i = 0; i < winners; ++i) {
-            content.winners.push_back(winner(i));
-            content.binaries.push_back(binary(i));
-            content.binaries.back().code_object.resize(2000);
-        }
-        cache_->take(content, {});
-    }
-    bench::TemporaryFolder folder_;
-    std::unique_ptr<cache::Cache> cache_;
-    std::size_t made_ = 0;
-};
 
 void find_large(benchmark::State& state) {
     cache::Cache& cache = LargeStore::get().cache();

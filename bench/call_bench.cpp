@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host time of a resident call, against a HIP library whose launch does nothing. The raw launch is the floor;
 // the difference is zyfa's.
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
 #include "attention/context_impl.hpp"
+#include "bench/large_store.hpp"
 #include "bench/support.hpp"
 #include "runtime/runtime.hpp"
 
@@ -17,14 +21,28 @@ using namespace zyfa;
 
 /// A context on the fake library, and shapes that are resident on it.
 struct Resident {
-    explicit Resident(std::size_t shapes, DType dtype = DType::bf16)
-        : context(bench::fake_device()), runtime(context.impl().services().runtime()) {
+    explicit Resident(std::size_t shapes, DType dtype = DType::bf16,
+                      const std::string& cache_dir = ":memory:")
+        : context(with(cache_dir)), runtime(context.impl().services().runtime()) {
         for (std::size_t i = 0; i < shapes; ++i) {
             const Problem problem = bench::problem(4, static_cast<std::int64_t>(256 * (i + 1)), dtype);
             calls.push_back(bench::arguments(
                 problem, [&](std::size_t bytes) { return buffers.emplace_back(runtime, 0, bytes).data(); }));
             context.attention(calls.back());
         }
+    }
+    static ContextOptions with(const std::string& cache_dir) {
+        ContextOptions options = bench::fake_device();
+        options.cache_dir = cache_dir;
+        return options;
+    }
+    /// Seconds of so many calls, one shape after the other.
+    double seconds(std::size_t count) {
+        const auto start = std::chrono::steady_clock::now();
+        for (std::size_t i = 0; i < count; ++i) {
+            context.attention(calls[i % calls.size()]);
+        }
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
     Context context;
     std::shared_ptr<runtime::Runtime> runtime;
@@ -72,5 +90,25 @@ void resident_call_threads(benchmark::State& state) {
     }
 }
 BENCHMARK(resident_call_threads)->Name("call/attention_resident_8_shapes")->Threads(2)->UseRealTime();
+
+/// The same calls with a store of 100,000 entries and with an empty one in memory, in turns: `ratio` is the
+/// median over the turns. A resident call looks at neither.
+void resident_call_beside_store(benchmark::State& state) {
+    constexpr std::size_t block = 2000;
+    Resident full(8, DType::bf16, bench::LargeStore::get().path()), empty(8);
+    std::vector<double> ratios;
+    for (auto _ : state) {
+        const double beside = full.seconds(block);
+        ratios.push_back(beside / empty.seconds(block));
+        state.SetIterationTime(beside / block);
+    }
+    std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2),
+                     ratios.end());
+    state.counters["ratio"] = ratios[ratios.size() / 2];
+}
+BENCHMARK(resident_call_beside_store)
+    ->Name("call/attention_resident_beside_100000_entries")
+    ->UseManualTime()
+    ->Iterations(301);
 
 } // namespace
