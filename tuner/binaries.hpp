@@ -46,6 +46,11 @@ class Binaries {
     /// Assembles and loads it, unless that was done. A failure is a value (and stays one for every schedule
     /// that shares the binary): false, with status and message filled in.
     bool build(Binary& binary, Measurement& measurement);
+    /// Both; null where either fails.
+    Binary* get(const Schedule& schedule, Measurement& measurement) {
+        Binary* binary = identify(schedule, measurement);
+        return binary && build(*binary, measurement) ? binary : nullptr;
+    }
 
     jit::Assembler& assembler() const noexcept { return assembler_; }
     std::uint64_t assembled() const noexcept { return assembled_; }

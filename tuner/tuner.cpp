@@ -411,8 +411,7 @@ class Tuning {
         if (journal_ && journal_->lost(point.schedule) >= 2) {
             measurement.status = CandidateStatus::crashed;
             measurement.message = "two processes ended while they ran it";
-        } else if (Binary* binary = binaries_.identify(point.schedule, measurement);
-                   binary && binaries_.build(*binary, measurement)) {
+        } else if (Binary* binary = binaries_.get(point.schedule, measurement)) {
             // The default runs again in any case: the bits of the others are compared with its.
             const auto known = journal_ && !outcome_.measurements.empty()
                                    ? journal_->find(point.schedule, measurement.binary_digest)
