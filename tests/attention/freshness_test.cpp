@@ -97,7 +97,7 @@ TEST_CASE("a stale winner is where mode tune starts, after the default, and a ne
         request.tuning->candidates.emplace(); // the default and what the store suggests
         context.impl().prepare(problem, 0, request);
         CHECK(context.counters().stale == 1);
-        CHECK(context.counters().timed == 2);
+        CHECK(context.counters().timed == 1); // the default is known from the first tuning
         const auto measured = store_in(folder).measurements(key_on(context));
         CHECK(std::any_of(measured.begin(), measured.end(), [&](const cache::MeasurementRecord& record) {
             return record.schedule == schedule;
