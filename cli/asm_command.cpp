@@ -3,7 +3,9 @@
 // which `zyfa simulate` runs it.
 #include <memory>
 #include <numbers>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -127,9 +129,27 @@ nlohmann::ordered_json launch_json(const Problem& problem, const templates::Laun
     return json;
 }
 
+/// A launch file holds one launch, and a split over keys takes two: where the default schedule splits them,
+/// its neighbour that does not. Throws Error{unsupported} where the split was asked for.
+Schedule in_one_launch(Schedule schedule, const AsmFlags& flags, const Problem& problem) {
+    const auto parts = schedule.parameters.find("key_parts");
+    if (parts == schedule.parameters.end() || parts->second == ParameterValue(std::int64_t{1}))
+        return schedule;
+    const std::string asked = schedule.canonical();
+    parts->second = std::int64_t{1};
+    const std::optional<std::string> rejection =
+        templates::template_named(schedule.template_name).reject(problem, schedule);
+    if (!flags.schedule.text.empty() || flags.schedule.parameters.contains("key_parts") || rejection)
+        throw Error(ErrorCode::unsupported, "--launch",
+                    "--launch with " + asked + ", which takes two launches; accepted: key_parts=1");
+    return schedule;
+}
+
 ExitCode print_assembly(const CommonOptions& common, const AsmFlags& flags) {
     const Problem problem = problem_from(flags.problem);
-    const Schedule schedule = schedule_from(flags.schedule, problem);
+    Schedule schedule = schedule_from(flags.schedule, problem);
+    if (!flags.launch.empty())
+        schedule = in_one_launch(std::move(schedule), flags, problem);
     const templates::Template& serving = templates::template_named(schedule.template_name);
     const templates::Kernel kernel = serving.instantiate(classify(problem), schedule);
     templates::DeviceShape shape;

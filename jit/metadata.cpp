@@ -56,6 +56,17 @@ std::string text(const json& node, const char* key) {
     return found->get<std::string>();
 }
 
+/// Metadata before version 1.2, which code objects of V3 and some of V4's producers have, does not name the
+/// target; the ELF header does (LLVM AMDGPUUsage, "Code Object V4 Metadata" and EF_AMDGPU_MACH).
+std::string target_of(const json& document, const ElfImage& elf) {
+    constexpr std::uint32_t machine_mask = 0xff, machine_gfx950 = 0x4f;
+    if (document.contains("amdhsa.target"))
+        return text(document, "amdhsa.target");
+    const std::uint32_t machine = elf.header().e_flags & machine_mask;
+    return machine == machine_gfx950 ? "amdgcn-amd-amdhsa--gfx950"
+                                     : "EF_AMDGPU_MACH " + std::to_string(machine);
+}
+
 } // namespace
 
 CodeObjectMetadata read_metadata(std::span<const std::byte> bytes) {
@@ -73,7 +84,7 @@ CodeObjectMetadata read_metadata(std::span<const std::byte> bytes) {
         throw_damaged("its metadata note is not a msgpack map");
 
     CodeObjectMetadata metadata;
-    metadata.target = text(document, "amdhsa.target");
+    metadata.target = target_of(document, elf);
     const auto kernels = document.find("amdhsa.kernels");
     if (kernels == document.end() || !kernels->is_array())
         throw_damaged("its metadata lacks amdhsa.kernels");

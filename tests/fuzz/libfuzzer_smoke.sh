@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A short run of libFuzzer on the readers of packs and keys: libfuzzer_smoke.sh SOURCE_FOLDER BUILD_FOLDER CMAKE_ARGS...
-# ZYFA_FUZZ_SECONDS (30) for each, side by side. Exit code 77 where libFuzzer is not installed; the mutations of
+# A minute of libFuzzer on the readers of foreign bytes: libfuzzer_smoke.sh SOURCE_FOLDER BUILD_FOLDER CMAKE_ARGS...
+# ZYFA_FUZZ_SECONDS (20) for each, two at a time. Exit code 77 where libFuzzer is not installed; the mutations of
 # smoke_test.cpp run in any case.
 set -eu
 source_folder=$1 build=$2
@@ -16,4 +16,5 @@ if ! clang++-22 -fsanitize=fuzzer,address "$build/try.cpp" -o "$build/try" 2>/de
   echo "libFuzzer cannot run here: libclang-rt-22-dev is not installed"
   exit 77
 fi
-FUZZ_BUILD=$build FUZZ_JOBS=2 CMAKE_ARGS=$* exec "$source_folder/scripts/fuzz.sh" "${ZYFA_FUZZ_SECONDS:-30}" pack key
+FUZZ_BUILD=$build FUZZ_JOBS=2 CMAKE_ARGS=$* exec "$source_folder/scripts/fuzz.sh" "${ZYFA_FUZZ_SECONDS:-20}" pack key \
+  code_object bundle launch

@@ -2,7 +2,9 @@
 // Metadata and descriptors of code objects, intact and damaged.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <random>
+#include <span>
 
 #include "jit/elf_image.hpp"
 #include "jit/metadata.hpp"
@@ -102,4 +104,19 @@ TEST_CASE("damaged objects give an error or an answer, never a wild read") {
         }
     }
     CHECK(refused > 1000);
+}
+
+TEST_CASE("the header names the target where the metadata does not") {
+    auto elf = sample_elf();
+    if (elf.empty())
+        return;
+    const std::string named = read_metadata(elf).target;
+    const std::string key = "amdhsa.target";
+    const auto bytes = std::as_writable_bytes(std::span(elf));
+    const auto found = std::search(bytes.begin(), bytes.end(), key.begin(), key.end(),
+                                   [](std::byte a, char b) { return static_cast<char>(a) == b; });
+    REQUIRE(found != bytes.end());
+    *found = std::byte{'z'};
+    CHECK(named.find("gfx950") != std::string::npos);
+    CHECK(read_metadata(elf).target == "amdgcn-amd-amdhsa--gfx950");
 }

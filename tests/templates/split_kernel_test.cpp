@@ -218,3 +218,17 @@ TEST_CASE_TEMPLATE("parts are chosen for few heads and many keys, not where the 
         CHECK(t.reject(p, with(t.default_schedule(p), "key_parts", wrong)).value().find("16") !=
               std::string::npos);
 }
+
+// With `fold` a part's maximum is kept in another unit than without; the merge has to know it.
+TEST_CASE("keys in parts: exact FP8 probabilities, with the maximum folded into the product or not") {
+    Problem p = problem_of<Fp8D128>({1, 1, 1, 300, 700});
+    p.probability = Probability::exact;
+    const auto inputs = Fp8D128::draw(p, 31, 5);
+    for (const char* order : {"from_first", "from_diagonal"})
+        for (const char* work : {"fold", "none"}) {
+            CAPTURE(order);
+            CAPTURE(work);
+            check<Fp8D128>(p, inputs,
+                           run(p, with(in_parts(p, 4, order), "matrix_work", std::string(work)), inputs));
+        }
+}

@@ -39,8 +39,8 @@ inline constexpr const char* client_functions[] = {
     "hipStreamIsCapturing", "hipStreamSynchronize", "hipStreamWaitEvent",
     "hipThreadExchangeStreamCaptureMode", "hipWaitExternalSemaphoresAsync"};
 
-/// Arrays and textures, which AMD's library refuses too on a device without image support (clr,
-/// hip_texture.cpp), as CDNA3 and CDNA4 are; memory and semaphores of Vulkan; buffers of OpenGL.
+/// Arrays and textures (AMD's library refuses textures on a device without image support: clr,
+/// hip_texture.cpp); memory and semaphores of Vulkan; buffers of OpenGL.
 inline constexpr const char* refused_functions[] = {
     "hipCreateTextureObject", "hipDestroyExternalMemory", "hipDestroyExternalSemaphore",
     "hipDestroyTextureObject", "hipExternalMemoryGetMappedBuffer", "hipFreeArray", "hipGLGetDevices",
