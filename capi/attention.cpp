@@ -53,6 +53,7 @@ zyfa_status zyfa_tune(zyfa_context* context, const zyfa_problem* problem, int de
             const zyfa_tune_request& c = capi::sized(request, "request");
             tune_request.budget_s = c.budget_s;
             tune_request.retune = c.retune != 0;
+            tune_request.fresh = c.fresh != 0;
             tune_request.q = c.q;
             tune_request.k = c.k;
             tune_request.v = c.v;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capi/context.hpp"
 
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 
 #include "attention/options.hpp"
 #include "capi/status.hpp"
@@ -23,6 +25,20 @@ Mode mode_of(const char* value) {
     if (const std::optional<Mode> mode = call::mode_named(value))
         return *mode;
     capi::refuse("mode", std::string("\"") + value + "\"", call::mode_names);
+}
+
+bool yes_or_no(const char* name, const char* value) {
+    if (value != std::string("0") && value != std::string("1"))
+        capi::refuse(name, std::string("\"") + value + "\"", "0, 1");
+    return *value == '1';
+}
+
+std::uint64_t byte_count(const char* name, const char* value) {
+    std::uint64_t bytes = 0;
+    const char* const end = value + std::strlen(value);
+    if (const auto [at, error] = std::from_chars(value, end, bytes); error != std::errc() || at != end)
+        capi::refuse(name, std::string("\"") + value + "\"", "a number of bytes; 0: no limit");
+    return bytes;
 }
 
 void set(ContextOptions& options, const std::string& name, const char* value) {
@@ -46,14 +62,23 @@ void set(ContextOptions& options, const std::string& name, const char* value) {
         options.wait_s = seconds("wait_s", value);
     else if (name == "log")
         options.log = value;
-    else if (name == "batch_invariant" && (value == std::string("0") || value == std::string("1")))
-        options.batch_invariant = *value == '1';
+    else if (name == "tuner_worker")
+        options.tuner_worker = value;
+    else if (name == "tune_memory_bytes")
+        options.tune_memory_bytes = byte_count("tune_memory_bytes", value);
+    else if (name == "background_idle_s")
+        options.background_idle_s = seconds("background_idle_s", value);
     else if (name == "batch_invariant")
-        capi::refuse("batch_invariant", std::string("\"") + value + "\"", "0, 1");
+        options.batch_invariant = yes_or_no("batch_invariant", value);
+    else if (name == "background_tuning")
+        options.background_tuning = yes_or_no("background_tuning", value);
+    else if (name == "stable")
+        options.stable = yes_or_no("stable", value);
     else
         capi::refuse("name", "\"" + name + "\"",
                      "device, hip_library, comgr_library, cache_dir, cache_layers, winners_layer, mode, "
-                     "tune_budget_s, wait_s, log, batch_invariant");
+                     "tune_budget_s, tuner_worker, tune_memory_bytes, background_tuning, background_idle_s, "
+                     "stable, wait_s, log, batch_invariant");
 }
 
 } // namespace

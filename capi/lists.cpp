@@ -10,25 +10,15 @@ struct zyfa_devices {
     std::vector<zyfa::DeviceSummary> devices;
 };
 
-namespace {
-
 using namespace zyfa;
-
-template <class T>
-const T& at(const std::vector<T>& list, std::size_t index) {
-    if (index >= list.size())
-        capi::refuse("index", std::to_string(index), "less than " + std::to_string(list.size()));
-    return list[index];
-}
-
-} // namespace
+using capi::at;
 
 zyfa_status zyfa_context_counters(zyfa_context* context, zyfa_counters* counters) {
     return capi::guarded([&] {
         zyfa_counters& out = capi::sized(counters, "counters");
         const Counters c = capi::context_of(context).counters();
         out = {sizeof out, c.assembled, c.gated, c.timed,     c.hits,        c.misses, c.waited,
-               c.damaged,  c.stale,     c.old,   c.timed_out, c.unpublished, c.pruned};
+               c.damaged,  c.stale,     c.old,   c.timed_out, c.unpublished, c.pruned, c.retuned};
     });
 }
 

@@ -5,6 +5,7 @@
 #include <exception>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "zyfa.h"
 #include "zyfa/error.hpp"
@@ -42,6 +43,13 @@ T& sized(T* pointer, const char* argument) {
         refuse((std::string(argument) + ".struct_size").c_str(), std::to_string(value.struct_size),
                std::to_string(sizeof(T)) + ", the structure's size");
     return value;
+}
+
+template <class T>
+const T& at(const std::vector<T>& list, std::size_t index) {
+    if (index >= list.size())
+        refuse("index", std::to_string(index), "less than " + std::to_string(list.size()));
+    return list[index];
 }
 
 } // namespace zyfa::capi

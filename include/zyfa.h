@@ -138,8 +138,9 @@ typedef struct zyfa_options zyfa_options;
 ZYFA_C_API zyfa_status zyfa_options_create(zyfa_options** options);
 ZYFA_C_API void zyfa_options_destroy(zyfa_options* options); /**< null is ignored */
 /** Names: device ("auto", "sim" or an ordinal), hip_library, comgr_library, cache_dir, cache_layers (folders
- * and packs, separated by ':'), winners_layer, mode (off, replay, tune, must_hit), tune_budget_s, wait_s,
- * log, batch_invariant (0, 1). */
+ * and packs, separated by ':'), winners_layer, mode (off, replay, tune, must_hit), tune_budget_s,
+ * tuner_worker, tune_memory_bytes, wait_s, log, background_idle_s; and with the values 0 and 1
+ * background_tuning, stable and batch_invariant (zyfa/context.hpp). */
 ZYFA_C_API zyfa_status zyfa_options_set(zyfa_options* options, const char* name, const char* value);
 /** One line per shape that is made resident, by the thread that does it. `user` is passed on. */
 typedef void (*zyfa_log_function)(void* user, const char* line);
@@ -257,7 +258,7 @@ typedef struct zyfa_tune_request {
     size_t struct_size;
     double budget_s;       /**< wall clock for assembling, gate and timing; 0: unlimited */
     int32_t retune;        /**< tune although a winner is known, and replace it */
-    int32_t reserved;      /**< 0 */
+    int32_t fresh;         /**< measure again what earlier tunings have measured */
     const void *q, *k, *v; /**< host copies of inputs to tune on, in the problem's strides; all or none */
     const char* profile;   /**< recorded with the winner as what it was tuned on; null: "caller" */
 } zyfa_tune_request;
@@ -280,6 +281,44 @@ ZYFA_C_API zyfa_status zyfa_agree(zyfa_context* context, const zyfa_problem* pro
                                   int count, zyfa_broadcast_function broadcast, void* user,
                                   zyfa_explanation** explanation);
 
+/* ---- What a person decides about winners (zyfa/winners.hpp) ---- */
+
+/** The schedule serves the problem's bucket, whatever is tuned; null: the one that serves it now. `reason`
+ * may be null. */
+ZYFA_C_API zyfa_status zyfa_pin(zyfa_context* context, const zyfa_problem* problem, int device,
+                                const char* schedule, const char* reason);
+/** `was`: 0 where nothing was pinned; may be null. */
+ZYFA_C_API zyfa_status zyfa_unpin(zyfa_context* context, const zyfa_problem* problem, int device, int* was);
+/** The schedule neither wins nor runs for the bucket. `reason` may be null. */
+ZYFA_C_API zyfa_status zyfa_ban(zyfa_context* context, const zyfa_problem* problem, int device,
+                                const char* schedule, const char* reason);
+/** `was`: 0 where it was not banned; may be null. */
+ZYFA_C_API zyfa_status zyfa_unban(zyfa_context* context, const zyfa_problem* problem, int device,
+                                  const char* schedule, int* was);
+/** The last former winner, or the one of `schedule` unless that is null, is the winner again. */
+ZYFA_C_API zyfa_status zyfa_roll_back(zyfa_context* context, const zyfa_problem* problem, int device,
+                                      const char* schedule);
+
+/** Pins and bans, then former winners, the last one first. Texts live as long as the list. */
+typedef struct zyfa_rulings zyfa_rulings;
+typedef enum zyfa_ruling_kind { ZYFA_PIN = 0, ZYFA_BAN = 1, ZYFA_FORMER_WINNER = 2 } zyfa_ruling_kind;
+typedef struct zyfa_ruling {
+    size_t struct_size;
+    zyfa_ruling_kind kind;
+    int32_t every_key;    /**< a ban of the schedule for whatever problem and device */
+    const char* schedule; /**< canonical text */
+    const char* reason;   /**< of a pin or ban, as it was given */
+    const char* evidence; /**< of a former winner, as JSON */
+    uint64_t unix_time;   /**< of the ruling, or when the winner was replaced */
+    int32_t rolled_back;  /**< a former winner that zyfa_roll_back has left */
+    int32_t reserved;
+} zyfa_ruling;
+ZYFA_C_API zyfa_status zyfa_context_rulings(zyfa_context* context, const zyfa_problem* problem, int device,
+                                            zyfa_rulings** rulings);
+ZYFA_C_API size_t zyfa_rulings_count(const zyfa_rulings* rulings);
+ZYFA_C_API zyfa_status zyfa_rulings_get(const zyfa_rulings* rulings, size_t index, zyfa_ruling* ruling);
+ZYFA_C_API void zyfa_rulings_destroy(zyfa_rulings* rulings); /**< null is ignored */
+
 /* ---- What a context knows ---- */
 
 /** Counts since the context was made. */
@@ -291,6 +330,7 @@ typedef struct zyfa_counters {
     uint64_t timed_out;   /**< waits for another process that were given up */
     uint64_t unpublished; /**< entries that could not be, or were not to be, stored */
     uint64_t pruned;      /**< entries removed to keep the user layer within its limits */
+    uint64_t retuned;     /**< keys that background tuning has come to a verdict about */
 } zyfa_counters;
 ZYFA_C_API zyfa_status zyfa_context_counters(zyfa_context* context, zyfa_counters* counters);
 

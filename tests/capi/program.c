@@ -253,6 +253,37 @@ static void shapes(zyfa_context* context) {
     CHECK(zyfa_prepare(context, &problem, 0, NULL) != ZYFA_OK);
 }
 
+static void rulings(zyfa_context* context) {
+    zyfa_problem problem;
+    OK(zyfa_problem_contiguous(&problem, ZYFA_BF16, 1, 2, 1, 64, 64, 128, 128, ZYFA_MASK_CAUSAL, ZYFA_BHSD));
+    zyfa_explanation* explanation = NULL;
+    OK(zyfa_explain(context, &problem, 0, &explanation));
+    const char* schedule = zyfa_explanation_get(explanation, ZYFA_EXPLANATION_SCHEDULE);
+    OK(zyfa_ban(context, &problem, 0, schedule, "slow here"));
+    zyfa_rulings* list = NULL;
+    OK(zyfa_context_rulings(context, &problem, 0, &list));
+    CHECK(zyfa_rulings_count(list) == 1);
+    zyfa_ruling ruling = {.struct_size = sizeof ruling};
+    OK(zyfa_rulings_get(list, 0, &ruling));
+    CHECK(ruling.kind == ZYFA_BAN && strcmp(ruling.schedule, schedule) == 0);
+    CHECK(strcmp(ruling.reason, "slow here") == 0);
+    CHECK(zyfa_rulings_get(list, 1, &ruling) == ZYFA_INVALID_ARGUMENT);
+    zyfa_rulings_destroy(list);
+    CHECK(zyfa_pin(context, &problem, 0, schedule, NULL) == ZYFA_INVALID_ARGUMENT); /* is banned */
+    CHECK(zyfa_ban(context, &problem, 0, NULL, NULL) == ZYFA_INVALID_ARGUMENT);
+    int was = 0;
+    OK(zyfa_unban(context, &problem, 0, schedule, &was));
+    CHECK(was == 1);
+    OK(zyfa_pin(context, &problem, 0, schedule, NULL));
+    OK(zyfa_unpin(context, &problem, 0, &was));
+    CHECK(was == 1);
+    OK(zyfa_unpin(context, &problem, 0, &was));
+    CHECK(was == 0);
+    CHECK(zyfa_roll_back(context, &problem, 0, NULL) ==
+          ZYFA_INVALID_ARGUMENT); /* there is no former winner */
+    zyfa_explanation_destroy(explanation);
+}
+
 static void knowledge(zyfa_context* context) {
     zyfa_counters counters = {0};
     CHECK(zyfa_context_counters(context, &counters) == ZYFA_INVALID_ARGUMENT);
@@ -302,6 +333,10 @@ int main(void) {
     OK(zyfa_options_set(options, "tune_budget_s", "1.5"));
     OK(zyfa_options_set_log(options, count_line, &lines));
     CHECK(zyfa_options_set(options, "mode", "quick") == ZYFA_INVALID_ARGUMENT);
+    OK(zyfa_options_set(options, "stable", "1"));
+    OK(zyfa_options_set(options, "tune_memory_bytes", "1000000000"));
+    CHECK(zyfa_options_set(options, "tune_memory_bytes", "much") == ZYFA_INVALID_ARGUMENT);
+    CHECK(zyfa_options_set(options, "background_tuning", "yes") == ZYFA_INVALID_ARGUMENT);
     CHECK(zyfa_options_set(options, "colour", "red") == ZYFA_INVALID_ARGUMENT);
     CHECK(strstr(zyfa_last_message(), "cache_layers") != NULL);
 
@@ -312,6 +347,7 @@ int main(void) {
     attention(context);
     quantization(context);
     shapes(context);
+    rulings(context);
     knowledge(context);
 
     pthread_t thread;
