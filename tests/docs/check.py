@@ -95,7 +95,7 @@ def run_commands(page):
             if done.returncode != 0:
                 fail(page, number, f"{command}\n  exit code {done.returncode}: {(done.stdout + done.stderr)[-600:]}")
             key = re.search(r"\b[0-9a-f]{64}\b", done.stdout)
-            public_key = key.group(0) if "keygen" in command and key else public_key
+            public_key = key.group(0) if "keys generate" in command and key else public_key
             print(f"{page.relative_to(ROOT)}:{number}: {command}")
 
 

@@ -139,9 +139,9 @@ TEST_CASE("engine: compiled instructions without a host's counterpart, at every 
         machine.memory().track_initialisation();
         const auto code = CodeObject::load(machine.memory(), std::as_bytes(std::span(data)), 0);
         std::mt19937 random(3);
-        for (unsigned n = 0; n < 2 * std::size(cases); ++n) {
-            const Case& c = cases[n / 2];
-            const bool watched = n % 2 != 0;
+        for (unsigned run = 0; run < 2 * std::size(cases); ++run) {
+            const Case& c = cases[run / 2];
+            const bool watched = run % 2 != 0;
             CAPTURE(std::string(c.name));
             auto* const in = machine.buffer<std::uint32_t>(256);
             auto* const out = machine.buffer<std::uint32_t>(256);
