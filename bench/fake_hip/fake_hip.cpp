@@ -137,11 +137,33 @@ FAKE_HIP hipError_t hipFree(void* pointer) {
     std::free(pointer);
     return hipSuccess;
 }
+/// Memory that was freed stays with the stream's pool, as HIP's does up to its release threshold.
+struct Pool {
+    std::mutex mutex;
+    std::multimap<std::size_t, void*> free;
+    std::map<void*, std::size_t> taken;
+};
+static Pool pool;
 FAKE_HIP hipError_t hipMallocAsync(void** pointer, std::size_t bytes, hipStream_t) {
-    return hipMalloc(pointer, bytes);
+    const std::lock_guard<std::mutex> lock(pool.mutex);
+    if (const auto found = pool.free.find(bytes); found != pool.free.end()) {
+        *pointer = found->second;
+        pool.free.erase(found);
+    } else if (const hipError_t error = hipMalloc(pointer, bytes); error != hipSuccess) {
+        return error;
+    }
+    pool.taken[*pointer] = bytes;
+    return hipSuccess;
 }
 FAKE_HIP hipError_t hipFreeAsync(void* pointer, hipStream_t) {
-    return hipFree(pointer);
+    const std::lock_guard<std::mutex> lock(pool.mutex);
+    const auto found = pool.taken.find(pointer);
+    if (found == pool.taken.end()) {
+        return hipErrorInvalidValue;
+    }
+    pool.free.emplace(found->second, pointer);
+    pool.taken.erase(found);
+    return hipSuccess;
 }
 FAKE_HIP hipError_t hipMemcpy(void* to, const void* from, std::size_t bytes, hipMemcpyKind) {
     std::memcpy(to, from, bytes);
