@@ -35,7 +35,7 @@ def main() -> None:
 
     torch.set_grad_enabled(False)
     _device.require_rocm = lambda name: None
-    _ops._raw_stream = lambda device: 0
+    _ops.current_stream = lambda device: 0
     _core.take_cpu_memory_as_device_memory()
     library = torch.library.Library("zyfa_bench", "DEF")
 
