@@ -9,23 +9,19 @@
 #include <cstring>
 #include <vector>
 
+#include "sim/hip/zyfa_sim.h"
+
 namespace zyfa::tuner {
 
 namespace {
 
-/// The simulator's answer (sim/hip/zyfa_sim.h).
-struct SimTelemetry {
-    double shader_clock_ghz, maximum_clock_ghz, current_load;
-    int repeated;
-};
-
 class SimulatorTelemetry : public Telemetry {
   public:
-    using ReadFunction = int (*)(int, SimTelemetry*);
+    using ReadFunction = decltype(&zyfaSimReadTelemetry);
     SimulatorTelemetry(ReadFunction function, int device) : read_(function), device_(device) {}
     ClockReading read() override {
         ClockReading reading;
-        SimTelemetry answer{};
+        zyfaSimTelemetry answer{};
         if (read_(device_, &answer) == 0)
             reading.clock_ghz = answer.shader_clock_ghz;
         return reading;
