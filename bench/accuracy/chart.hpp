@@ -2,6 +2,7 @@
 // The suite's figures as one picture.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
