@@ -118,8 +118,7 @@ class Builder {
         // Conversions to FP8, BF8 and FP4 choose a byte with op_sel[3:2]; those to FP4 with stochastic
         // rounding need the wait whichever byte it is (LLVM 22 GCNHazardRecognizer,
         // getDstSelForwardingOperand).
-        const bool narrow = starts("v_cvt_") && (has("_sr_fp8_") || has("_sr_bf8_") || has("_pk_fp4_"));
-        const bool chosen_byte = narrow && ((i_.modifiers.op_sel & 12) != 0 || has("_sr_pk_fp4_"));
+        const bool chosen_byte = to_byte() && ((i_.modifiers.op_sel & 12) != 0 || has("_sr_pk_fp4_"));
         if ((sdwa && vector_result && sdwa_selector < 6) || high_half || chosen_byte)
             t_.flags |= trait::partial_write;
         if (starts("v_cvt_pk_fp8_") || starts("v_cvt_pk_bf8_"))
@@ -136,6 +135,20 @@ class Builder {
             write(i_.src[0]);
         write(i_.sdst);
         vector_flow();
+    }
+
+    /// A conversion to one FP8 or BF8 code or to two of FP4.
+    bool to_byte() const {
+        return starts("v_cvt_") && (has("_sr_fp8_") || has("_sr_bf8_") || has("_pk_fp4_"));
+    }
+    /// Which bytes of its destination a conversion to less than 32 bits writes (CDNA4 ISA, OPSEL of
+    /// V_CVT_PK_FP8_F32 and its kin: the others stay); 0: no such conversion.
+    unsigned converted_bytes() const {
+        if (i_.valu == nullptr || !i_.valu->reads_d || !starts("v_cvt_") || name_ == "v_cvt_pkaccum_u8_f32")
+            return 0;
+        if (to_byte())
+            return 1u << (i_.modifiers.op_sel >> 2 & 3);
+        return (i_.modifiers.op_sel & 8) != 0 ? 0b1100 : 0b0011;
     }
 
     void vector_flow() {
@@ -169,6 +182,9 @@ class Builder {
         else if (starts("v_cvt_f32_ubyte")) {
             t_.flow = Flow::byte;
             t_.flow_argument = static_cast<std::uint8_t>(name_.back() - '0');
+        } else if (const unsigned bytes = converted_bytes(); bytes != 0) {
+            t_.flow = Flow::part;
+            t_.flow_argument = static_cast<std::uint8_t>(bytes);
         } else if (starts("v_pk_") && i_.kind != InstructionClass::packed_fp32)
             t_.flow = Flow::halves;
         else if (i_.valu != nullptr && !starts("v_cvt_pk") && !starts("v_cvt_scale") &&

@@ -67,6 +67,7 @@ enum class Flow : std::uint8_t {
     half,       ///< of 16-bit operations: the halves that op_sel names
     halves,     ///< of packed 16-bit operations
     byte,       ///< one byte of source 0: imm
+    part,       ///< any uninitialised bit of a source spoils some bytes of the result, the others stay: mask
     exec_logic, ///< s_*_saveexec, s_*_wrexec
 };
 

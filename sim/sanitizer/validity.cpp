@@ -292,6 +292,10 @@ void Validity::vector_slowly(Wave& wave, const Traits& t) {
         for (unsigned n = 0; n < i.dst.words; ++n)
             whole_result &= v_[i.dst.index + n].all();
     LaneBytes out = uniform(whole_result);
+    if (t.flow == Flow::part)
+        for (unsigned byte = 0; byte < 4; ++byte)
+            out.byte[byte] =
+                (t.flow_argument >> byte & 1) != 0 ? s[0].all() & s[1].all() & s[2].all() : old.byte[byte];
     const bool simple = i.src[0].words <= 1 && i.src[1].words <= 1 && i.src[2].words <= 1 &&
                         i.dst.kind == OperandKind::vgpr && i.dst.words == 1;
     u32 c[3] = {};

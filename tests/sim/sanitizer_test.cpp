@@ -149,6 +149,41 @@ TEST_CASE("sanitizer: uninitialised registers, LDS and memory where they matter"
     CHECK(machine.run({1, 1, 1}, {64, 1, 1}, in, out).sanitizer->findings.empty());
 }
 
+TEST_CASE("sanitizer: conversions to part of a register leave the rest as it was") {
+    const std::string wait = "s_nop 0\n";
+    const auto fill = [&](const std::string& instruction, std::initializer_list<const char*> places) {
+        std::string text = start + "v_mov_b32 v8, 1.0\nv_mov_b32 v9, 1.0\nv_mov_b32 v10, 1.0\n";
+        for (const char* const place : places)
+            text += instruction + place + "\n" + wait;
+        return run_sanitized(text + finish);
+    };
+    const auto low = "", high = " op_sel:[0,0,1]", high_of_four = " op_sel:[0,0,0,1]";
+    const char* const stored = "uninitialised register stored";
+    for (const std::string half : {"v_cvt_pk_fp8_f32 v2, v8, v9", "v_cvt_pk_bf8_f32 v2, v8, v9"}) {
+        CAPTURE(half);
+        check_clean(fill(half, {low, high}));
+        check_clean(fill(half, {high, low}));
+        check_finds(fill(half, {low}), stored);
+        check_finds(fill(half, {high, high}), stored);
+    }
+    check_clean(fill("v_cvt_scalef32_pk_fp8_f32 v2, v8, v9, v10", {low, high_of_four}));
+    check_finds(fill("v_cvt_scalef32_pk_fp8_f32 v2, v8, v9, v10", {high_of_four}), stored);
+    const char* const bytes[] = {" op_sel:[0,0,0,0]", " op_sel:[0,0,1,0]", " op_sel:[0,0,0,1]",
+                                 " op_sel:[0,0,1,1]"};
+    for (const std::string one :
+         {"v_cvt_sr_fp8_f32 v2, v8, v9", "v_cvt_scalef32_pk_fp4_f32 v2, v8, v9, v10"}) {
+        CAPTURE(one);
+        check_clean(fill(one, {bytes[3], bytes[0], bytes[2], bytes[1]}));
+        check_finds(fill(one, {bytes[0], bytes[1], bytes[2], bytes[2]}), stored);
+    }
+    // What is converted still counts: v11 was never written.
+    check_finds(fill("v_cvt_pk_fp8_f32 v2, v8, v11", {low, high}), stored);
+    check_finds(run_sanitized(start +
+                              "v_mov_b32 v2, 0\nv_cvt_pk_fp8_f32 v2, v11, v11 op_sel:[0,0,1]\ns_nop 0" +
+                              finish),
+                stored);
+}
+
 TEST_CASE("sanitizer: races in global memory between waves and between workgroups") {
     // All write dword 0.
     const std::string same = start + "v_mov_b32 v3, 0\nv_mov_b32 v2, 1\nglobal_store_dword v3, v2, s[6:7]\n";
