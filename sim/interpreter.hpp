@@ -67,10 +67,11 @@ void run_wave(Wave& wave, std::uint64_t budget, Hooks& hooks) {
 /// Lets the waves at a barrier go on once every wave has arrived or ended.
 void settle_barrier(Workgroup& group);
 
-/// Runs the workgroup's waves in turn until all have ended, all sleep, or about `budget` instructions are
-/// done. On FaultError group.next_wave is the wave at fault.
-template <class Hooks>
-void run_workgroup(Workgroup& group, ThreadContext& thread, std::uint64_t budget, Hooks& hooks) {
+/// Has the workgroup's waves run in turn, each for about group.wave_quantum instructions by `run`, until all
+/// have ended, all sleep, or about `budget` instructions are done. On FaultError group.next_wave is the wave
+/// at fault.
+template <class Run>
+void run_in_turn(Workgroup& group, ThreadContext& thread, std::uint64_t budget, Run&& run) {
     const std::size_t count = group.waves.size();
     std::uint64_t done = 0;
     while (done < budget && !group.done()) {
@@ -82,7 +83,7 @@ void run_workgroup(Workgroup& group, ThreadContext& thread, std::uint64_t budget
             if (wave.state == WaveState::running) {
                 wave.thread = &thread;
                 const std::uint64_t before = wave.instructions;
-                run_wave(wave, group.wave_quantum, hooks);
+                run(wave);
                 done += wave.instructions - before;
                 progressed |= wave.state != WaveState::sleeping;
                 if (wave.state == WaveState::barrier)
@@ -96,6 +97,11 @@ void run_workgroup(Workgroup& group, ThreadContext& thread, std::uint64_t budget
         if (!progressed)
             return; // asleep: another workgroup may be what it waits for
     }
+}
+
+template <class Hooks>
+void run_workgroup(Workgroup& group, ThreadContext& thread, std::uint64_t budget, Hooks& hooks) {
+    run_in_turn(group, thread, budget, [&](Wave& wave) { run_wave(wave, group.wave_quantum, hooks); });
 }
 
 } // namespace zyfa::sim

@@ -26,30 +26,7 @@ void SliceRun::run_wave(Wave& wave, std::uint64_t budget) {
 }
 
 void SliceRun::run(Workgroup& group, ThreadContext& thread, std::uint64_t budget) {
-    std::uint64_t done = 0;
-    while (done < budget && !group.done()) {
-        bool progressed = false;
-        for (std::size_t turn = 0; turn < group.waves.size(); ++turn) {
-            Wave& wave = group.waves[group.next_wave];
-            if (wave.state == WaveState::sleeping)
-                wave.state = WaveState::running;
-            if (wave.state == WaveState::running) {
-                wave.thread = &thread;
-                const std::uint64_t before = wave.instructions;
-                run_wave(wave, group.wave_quantum);
-                done += wave.instructions - before;
-                progressed |= wave.state != WaveState::sleeping;
-                if (wave.state == WaveState::barrier)
-                    ++group.at_barrier;
-                else if (wave.state == WaveState::ended)
-                    ++group.ended;
-                settle_barrier(group);
-            }
-            group.next_wave = (group.next_wave + 1) % group.waves.size();
-        }
-        if (!progressed)
-            return;
-    }
+    run_in_turn(group, thread, budget, [&](Wave& wave) { run_wave(wave, group.wave_quantum); });
 }
 
 } // namespace zyfa::sim::timing
