@@ -2,13 +2,13 @@
 #include "tests/fuzz/sim_targets.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/hip/api.hpp"
 #include "sim/hip/bundle.hpp"
+#include "tests/fuzz/require.hpp"
 
 namespace zyfa::sim::hip {
 /// The library's own stands beside its logging, which the bundle reader does not need.
@@ -18,15 +18,6 @@ void fail(hipError_t code, std::string why) {
 } // namespace zyfa::sim::hip
 
 namespace zyfa::fuzz {
-
-namespace {
-
-void require(bool condition) {
-    if (!condition)
-        std::abort();
-}
-
-} // namespace
 
 void read_as_bundle(std::span<const std::byte> bytes) {
     // A copy of exactly this length, so that AddressSanitizer sees a byte too many.

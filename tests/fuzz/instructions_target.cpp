@@ -2,24 +2,15 @@
 #include "tests/fuzz/sim_targets.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "sim/decoder.hpp"
 #include "sim/disassembler.hpp"
 #include "sim/sanitizer/traits.hpp"
+#include "tests/fuzz/require.hpp"
 
 namespace zyfa::fuzz {
-
-namespace {
-
-void require(bool condition) {
-    if (!condition)
-        std::abort();
-}
-
-} // namespace
 
 void read_as_instructions(std::span<const std::byte> bytes) {
     const std::vector<std::byte> code(
@@ -41,8 +32,10 @@ void read_as_instructions(std::span<const std::byte> bytes) {
         const sim::Instruction instruction = sim::decode_instruction(raw, pool, target);
         require(instruction.execute != nullptr && instruction.execute_observed != nullptr);
         require(instruction.v_end <= 256 && instruction.a_end <= 256);
-        for (const sim::sanitizer::Use& use : sim::sanitizer::traits_of(instruction).read())
-            require(use.first + use.count <= sim::sanitizer::units);
+        const sim::sanitizer::Traits traits = sim::sanitizer::traits_of(instruction);
+        for (const auto uses : {traits.read(), traits.written()})
+            for (const sim::sanitizer::Use& use : uses)
+                require(use.first + use.count <= sim::sanitizer::units);
     }
 }
 

@@ -2,11 +2,11 @@
 #include "tests/fuzz/sim_targets.hpp"
 
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 #include <variant>
 
 #include "cli/launch_file.hpp"
+#include "tests/fuzz/require.hpp"
 #include "zyfa/error.hpp"
 
 namespace zyfa::fuzz {
@@ -14,11 +14,6 @@ namespace zyfa::fuzz {
 namespace {
 
 constexpr std::uint64_t small_buffer = 1u << 16;
-
-void require(bool condition) {
-    if (!condition)
-        std::abort();
-}
 
 } // namespace
 

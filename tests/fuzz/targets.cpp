@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/targets.hpp"
 
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include "cache/records.hpp"
 #include "cache/signature.hpp"
 #include "core/keys.hpp"
+#include "tests/fuzz/require.hpp"
 #include "zyfa/error.hpp"
 
 namespace zyfa::fuzz {
@@ -19,11 +19,6 @@ namespace zyfa::fuzz {
 namespace {
 
 using namespace cache;
-
-void require(bool condition) {
-    if (!condition)
-        std::abort();
-}
 
 std::string_view as_text(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
