@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <thread>
 #include <vector>
 
 #include "cli/problem_flags.hpp"
+#include "core/error_sums.hpp"
 #include "tuner/gate.hpp"
 #include "tuner/guarded_tensor.hpp"
 #include "tuner/hard_rows.hpp"
@@ -28,41 +28,6 @@ T read_element(std::span<const std::byte> bytes, std::size_t offset) {
     return value;
 }
 
-/// Sums over elements; a NaN that the reference does not have makes the figures NaN, an agreeing one counts
-/// as no error.
-class Sums {
-  public:
-    void element(double found, double expected) {
-        if (std::isnan(found) && std::isnan(expected)) {
-            return;
-        }
-        const double difference = found - expected;
-        squared_error_ += difference * difference;
-        squared_ += expected * expected;
-        max_abs_ = larger(max_abs_, std::fabs(difference));
-    }
-    void lse(double found, double expected) {
-        if (found == expected ||
-            (std::isnan(found) && std::isnan(expected))) { // -inf where no key is visible
-            return;
-        }
-        lse_max_abs_ = larger(lse_max_abs_, std::fabs(found - expected));
-    }
-    ErrorSummary summary() const {
-        const double relative = squared_ > 0         ? std::sqrt(squared_error_ / squared_)
-                                : squared_error_ > 0 ? std::numeric_limits<double>::infinity()
-                                                     : std::sqrt(squared_error_);
-        return {.relative_rms = relative,
-                .max_abs = max_abs_,
-                .snr_db = -20 * std::log10(relative),
-                .lse_max_abs = lse_max_abs_};
-    }
-
-  private:
-    static double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
-    double squared_error_ = 0, squared_ = 0, max_abs_ = 0, lse_max_abs_ = 0;
-};
-
 ErrorSummary all_heads(const Problem& problem, const HostTensors& inputs, std::span<const std::byte> o,
                        std::span<const std::byte> lse,
                        const std::function<void(std::size_t, std::size_t)>& progress) {
@@ -72,7 +37,7 @@ ErrorSummary all_heads(const Problem& problem, const HostTensors& inputs, std::s
     std::vector<double> expected(rows * dim), expected_lse(rows);
     const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
     const std::size_t heads = static_cast<std::size_t>(problem.batch * problem.heads_q);
-    Sums sums;
+    ErrorSums sums;
     for (std::int64_t b = 0; b < problem.batch; ++b) {
         for (std::int64_t h = 0; h < problem.heads_q; ++h) {
             progress(static_cast<std::size_t>(b * problem.heads_q + h), heads);

@@ -8,29 +8,11 @@
 #include <span>
 #include <thread>
 
+#include "core/error_sums.hpp"
+
 namespace zyfa::accuracy {
 
 namespace {
-
-class Sums {
-  public:
-    void element(double found, double wanted) {
-        squared_error_ += (found - wanted) * (found - wanted);
-        squared_ += wanted * wanted;
-        largest_ = std::max(largest_, std::fabs(found - wanted));
-    }
-    void lse(double found, double wanted) {
-        if (found != wanted) // -inf where no key is seen
-            lse_ = std::max(lse_, std::fabs(found - wanted));
-    }
-    ErrorSummary summary() const {
-        const double relative = std::sqrt(squared_error_ / squared_);
-        return {relative, largest_, -20 * std::log10(relative), lse_};
-    }
-
-  private:
-    double squared_error_ = 0, squared_ = 0, largest_ = 0, lse_ = 0;
-};
 
 std::vector<float> decoded(std::span<const std::byte> codes, std::size_t first, std::size_t count) {
     std::vector<float> values(count);
@@ -62,7 +44,7 @@ Exact exact(const Problem& problem, const HostTensors& tensors) {
 }
 
 ErrorSummary error_of(const Output& output, const Exact& wanted) {
-    Sums sums;
+    ErrorSums sums;
     for (std::size_t i = 0; i < wanted.o.size(); ++i) {
         std::uint16_t bits = 0;
         std::memcpy(&bits, output.o.data() + 2 * i, sizeof bits);
@@ -77,7 +59,7 @@ ErrorSummary error_of(const Output& output, const Exact& wanted) {
 }
 
 double relative_rms(const Exact& found, const Exact& wanted) {
-    Sums sums;
+    ErrorSums sums;
     for (std::size_t i = 0; i < wanted.o.size(); ++i)
         sums.element(found.o[i], wanted.o[i]);
     return sums.summary().relative_rms;
@@ -89,7 +71,7 @@ ErrorSummary emulation(const Codes& codes, const Exact& wanted, Unscaled kind) {
                dim_v = static_cast<std::size_t>(p.dim_v);
     const auto group = static_cast<std::size_t>(p.heads_q / p.heads_kv);
     const double scale = static_cast<double>(p.softmax_scale) * p.q_descale * p.k_descale;
-    Sums sums;
+    ErrorSums sums;
     std::vector<double> scores(rows), o(dim_v);
     for (std::size_t h = 0; h < static_cast<std::size_t>(p.heads_q); ++h) {
         const std::vector<float> q = decoded(codes.q, h * rows * dim_qk, rows * dim_qk),

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The accuracy suite in short form: bench/accuracy has the whole one.
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -69,6 +73,24 @@ TEST_CASE("a rotation makes the input error of outlier channels at least three t
     const double without = input_error({}), with = input_error({.rotate = true});
     CHECK(without > 0.08);
     CHECK(without / with >= 3);
+}
+
+TEST_CASE("a NaN in O or LSE does not pass for a small error") {
+    const Exact wanted{{1.0, 2.0}, {0.5, 0.25}};
+    const auto summary = [&](std::array<float, 2> o, std::array<float, 2> lse) {
+        const std::array bits{float_to_bf16(o[0]), float_to_bf16(o[1])};
+        Output output;
+        output.o.resize(sizeof bits), output.lse.resize(sizeof lse);
+        std::memcpy(output.o.data(), bits.data(), sizeof bits);
+        std::memcpy(output.lse.data(), lse.data(), sizeof lse);
+        return error_of(output, wanted);
+    };
+    constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+    CHECK(summary({1, 2}, {0.5f, 0.25f}).lse_max_abs == 0);
+    CHECK(std::isnan(summary({1, 2}, {0.5f, nan}).lse_max_abs));
+    CHECK(std::isnan(summary({1, 2}, {nan, 0.25f}).lse_max_abs));
+    CHECK(std::isnan(summary({nan, 2}, {0.5f, 0.25f}).relative_rms));
+    CHECK(std::isnan(summary({nan, 2}, {0.5f, 0.25f}).max_abs));
 }
 
 TEST_CASE("figures survive the way through CSV, and the picture shows every one") {
