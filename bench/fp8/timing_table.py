@@ -39,8 +39,9 @@ def simulate(zyfa, code, launch, trace):
 
 def ours(options, name, flags, folder):
     code, launch = folder / "k.co", folder / "k.json"
-    run([options.zyfa, "asm", "--dtype", "fp8", "--seq", options.seq, "--heads-q", 1, *flags, "--object", code, "--launch",
-         launch])
+    # One launch: at one head the default splits the keys.
+    run([options.zyfa, "asm", "--dtype", "fp8", "--seq", options.seq, "--heads-q", 1, "--key-parts", 1, *flags, "--object",
+         code, "--launch", launch])
     return simulate(options.zyfa, code, launch, options.traces / f"{name}.json" if options.traces else None)
 
 
