@@ -9,13 +9,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "core/random.hpp"
-#include "core/reference.hpp"
+#include "bench/drawn_launch.hpp"
 #include "jit/assembler.hpp"
 #include "sim/engine.hpp"
 #include "sim/timing/report.hpp"
@@ -39,20 +37,6 @@ struct Times {
     }
 };
 
-std::uint64_t gaussian(sim::Memory& memory, std::int64_t count, std::uint32_t which, DType dtype) {
-    const std::uint64_t address =
-        memory.allocate(static_cast<std::size_t>(count) * 2, sim::AllocationKind::device, 0);
-    Random random(1, which, 0);
-    for (std::int64_t i = 0; i < count; ++i) {
-        const auto x = static_cast<float>(0.1 * random.normal()); // paper Section V-B
-        if (dtype == DType::bf16)
-            reinterpret_cast<std::uint16_t*>(address)[i] = float_to_bf16(x);
-        else
-            reinterpret_cast<std::uint8_t*>(address)[i] = float_to_e4m3(1024 * x);
-    }
-    return address;
-}
-
 [[noreturn]] void give_up(const std::string& why) {
     std::fprintf(stderr, "%s\n", why.c_str());
     std::exit(1);
@@ -70,32 +54,19 @@ Times measure(const Problem& p, std::int64_t parts, jit::Assembler& assembler) {
     const auto code =
         sim::CodeObject::load(memory, assembler.assemble(kernel.assembly, kernel.target, kernel.name).elf, 0);
     const std::int64_t rows = p.batch * p.heads_q * p.seq_q, keys = p.batch * p.heads_kv * p.seq_kv;
-    const std::uint64_t q = gaussian(memory, rows * p.dim_qk, 1, p.dtype),
-                        k = gaussian(memory, keys * p.dim_qk, 2, p.dtype),
-                        v = gaussian(memory, keys * p.dim_v, 3, p.dtype),
-                        o = memory.allocate(static_cast<std::size_t>(rows * p.dim_v) * 2,
-                                            sim::AllocationKind::device, 0),
-                        lse = memory.allocate(static_cast<std::size_t>(rows) * 4, sim::AllocationKind::device,
-                                              0);
+    bench::Addresses at;
+    at.q = bench::gaussian(memory, p.dtype, rows * p.dim_qk, 1);
+    at.k = bench::gaussian(memory, p.dtype, keys * p.dim_qk, 2);
+    at.v = bench::gaussian(memory, p.dtype, keys * p.dim_v, 3);
+    at.o = memory.allocate(static_cast<std::size_t>(rows * p.dim_v) * 2, sim::AllocationKind::device, 0);
+    at.lse = memory.allocate(static_cast<std::size_t>(rows) * 4, sim::AllocationKind::device, 0);
     constexpr std::uint32_t unwritten = 0x7fc0dead;
     const std::size_t words = plan.workspace_bytes / 4;
-    std::uint64_t workspace = 0;
     if (words > 0) {
-        workspace = memory.allocate(plan.workspace_bytes, sim::AllocationKind::device, 0);
-        std::fill_n(reinterpret_cast<std::uint32_t*>(workspace), words, unwritten);
+        at.workspace = memory.allocate(plan.workspace_bytes, sim::AllocationKind::device, 0);
+        std::fill_n(reinterpret_cast<std::uint32_t*>(at.workspace), words, unwritten);
     }
-    for (const templates::KernargPatch& patch : plan.patches) {
-        using Field = templates::KernargField;
-        const std::uint64_t pointer = patch.field == Field::q           ? q
-                                      : patch.field == Field::k         ? k
-                                      : patch.field == Field::v         ? v
-                                      : patch.field == Field::o         ? o
-                                      : patch.field == Field::lse       ? lse
-                                      : patch.field == Field::workspace ? workspace
-                                                                        : 0;
-        if (pointer != 0)
-            std::memcpy(plan.kernarg.data() + patch.offset, &pointer, sizeof pointer);
-    }
+    bench::set_addresses(plan, at);
     auto run = [&](const std::string& name, const auto& grid, const auto& block) {
         sim::Launch launch;
         launch.code = code;
@@ -114,7 +85,7 @@ Times measure(const Problem& p, std::int64_t parts, jit::Assembler& assembler) {
         give_up("more items than compute units");
     for (const auto& report : run(plan.kernel, plan.grid, plan.block).timing)
         times.forward = std::max(times.forward, static_cast<double>(report->cycles));
-    const auto* word = reinterpret_cast<const std::uint32_t*>(workspace);
+    const auto* word = reinterpret_cast<const std::uint32_t*>(at.workspace);
     times.written =
         4 * static_cast<double>(words - static_cast<std::size_t>(std::count(word, word + words, unwritten)));
     if (plan.merge)
@@ -136,7 +107,7 @@ int main(int argc, char** argv) {
         for (const std::int64_t dim_qk : {128, 192}) {
             Problem p = Problem::contiguous(dtype, 1, heads, heads, keys, keys, dim_qk, 128, Mask::causal);
             if (dtype == DType::e4m3)
-                p.q_descale = p.k_descale = p.v_descale = 1.0f / 1024;
+                p.q_descale = p.k_descale = p.v_descale = bench::descale_of(bench::paper_sd);
             const Schedule chosen = templates::template_for(p).default_schedule(p);
             const auto best = std::get<std::int64_t>(chosen.parameters.at("key_parts"));
             const Times whole = measure(p, 1, *assembler);

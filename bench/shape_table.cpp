@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// build/bin/zyfa_shape_table [longest S] [kernel] [name=value]: the paper's configurations (Table VI, Figure
-// 8) on the simulator's timing model, as CSV; bench/performance_page.py makes the page of it.
+// build/bin/zyfa_shape_table [longest S] [kernel] [name=value] [SD]: the paper's configurations (Table VI,
+// Figure 8) on the simulator's timing model, as CSV; bench/performance_page.py makes the page of it. Inputs
+// are Gaussian, of standard deviation 0.1 unless SD is given.
 //
 // Per configuration, workgroup 0 of the launch as a GPU of 256 compute units would get it runs on the cycle
 // model; the others have the same work (tiles come in pairs of equal length). Of more than two pairs, one and
@@ -15,9 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/drawn_launch.hpp"
 #include "core/keys.hpp"
-#include "core/random.hpp"
-#include "core/reference.hpp"
 #include "jit/assembler.hpp"
 #include "sim/engine.hpp"
 #include "sim/timing/clock_model.hpp"
@@ -41,21 +41,6 @@ double flops(const Problem& p) {
     return static_cast<double>(p.batch * p.heads_q) * s * s * static_cast<double>(p.dim_qk + p.dim_v);
 }
 
-/// Gaussian values of SD 0.1 (paper Section V-B); e4m3: times 2^10, which the descales take back.
-std::uint64_t gaussian(sim::Memory& memory, DType dtype, std::int64_t elements, std::uint32_t which) {
-    const auto count = static_cast<std::size_t>(elements);
-    const std::uint64_t address = memory.allocate(2 * count, sim::AllocationKind::device, 0);
-    Random random(1, which, 0);
-    for (std::size_t i = 0; i < count; ++i) {
-        const auto value = static_cast<float>(0.1 * random.normal());
-        if (dtype == DType::e4m3)
-            reinterpret_cast<std::uint8_t*>(address)[i] = float_to_e4m3(1024 * value);
-        else
-            reinterpret_cast<std::uint16_t*>(address)[i] = float_to_bf16(value);
-    }
-    return address;
-}
-
 /// What one workgroup took, as numbers that pairs of tiles add to.
 struct Work {
     double cycles = 0, loop = 0, busy = 0, matrix = 0; ///< matrix: of all SIMDs
@@ -75,7 +60,7 @@ Work work_of(const sim::timing::TimingReport& report) {
     return w;
 }
 
-Row measure(const Problem& p, jit::Assembler& assembler, const char* schedule_text) {
+Row measure(const Problem& p, jit::Assembler& assembler, const char* schedule_text, double sd) {
     const templates::Template& form = templates::template_for(p);
     Schedule schedule = form.default_schedule(p);
     if (schedule_text) // "name=value" of a number
@@ -90,22 +75,13 @@ Row measure(const Problem& p, jit::Assembler& assembler, const char* schedule_te
     sim::Engine engine(memory, config);
     const auto code =
         sim::CodeObject::load(memory, assembler.assemble(kernel.assembly, kernel.target, kernel.name).elf, 0);
-    const std::uint64_t q = gaussian(memory, p.dtype, p.seq_q * p.dim_qk, 1),
-                        k = gaussian(memory, p.dtype, p.seq_q * p.dim_qk, 2),
-                        v = gaussian(memory, p.dtype, p.seq_q * 128, 3),
-                        o = gaussian(memory, DType::bf16, p.seq_q * 128, 4),
-                        lse = gaussian(memory, DType::bf16, p.seq_q * 2, 5);
-    for (const templates::KernargPatch& patch : plan.patches) {
-        using Field = templates::KernargField;
-        const std::uint64_t pointer = patch.field == Field::q     ? q
-                                      : patch.field == Field::k   ? k
-                                      : patch.field == Field::v   ? v
-                                      : patch.field == Field::o   ? o
-                                      : patch.field == Field::lse ? lse
-                                                                  : 0;
-        if (pointer != 0)
-            std::memcpy(plan.kernarg.data() + patch.offset, &pointer, sizeof pointer);
-    }
+    bench::Addresses at;
+    at.q = bench::gaussian(memory, p.dtype, p.seq_q * p.dim_qk, 1, sd);
+    at.k = bench::gaussian(memory, p.dtype, p.seq_q * p.dim_qk, 2, sd);
+    at.v = bench::gaussian(memory, p.dtype, p.seq_q * 128, 3, sd);
+    at.o = memory.allocate(static_cast<std::size_t>(p.seq_q * 256), sim::AllocationKind::device, 0);
+    at.lse = memory.allocate(static_cast<std::size_t>(p.seq_q * 4), sim::AllocationKind::device, 0);
+    bench::set_addresses(plan, at);
     // Of the whole grid, workgroup 0 runs, and of its pairs of tiles `pairs`.
     auto run = [&](std::uint32_t pairs) {
         templates::attention::Kernarg kernarg;
@@ -146,14 +122,14 @@ Row measure(const Problem& p, jit::Assembler& assembler, const char* schedule_te
     return row;
 }
 
-Problem problem_of(DType dtype, std::int64_t dim_qk, std::int64_t group, std::int64_t seq) {
+Problem problem_of(DType dtype, std::int64_t dim_qk, std::int64_t group, std::int64_t seq, double sd) {
     const std::int64_t heads = std::max<std::int64_t>(32, 262144 / seq);
     Problem p = Problem::contiguous(dtype, 1, heads, heads / group, seq, seq, dim_qk, 128, Mask::causal);
     for (Strides* s : {&p.q, &p.k, &p.v, &p.o})
         s->head = s->batch = 0;
     p.lse_head_stride = p.lse_batch_stride = 0;
     if (dtype == DType::e4m3)
-        p.q_descale = p.k_descale = p.v_descale = 1.0f / 1024;
+        p.q_descale = p.k_descale = p.v_descale = bench::descale_of(sd);
     return p;
 }
 
@@ -163,6 +139,11 @@ int main(int argc, char** argv) {
     const std::int64_t longest = argc > 1 ? std::atoll(argv[1]) : 32768;
     const std::string only = argc > 2 ? argv[2] : "";     // fp8_128, say
     const char* parameter = argc > 3 ? argv[3] : nullptr; // tau=8, say
+    const double sd = argc > 4 ? std::atof(argv[4]) : bench::paper_sd;
+    if (!(sd > 0) || (parameter && !std::strchr(parameter, '='))) {
+        std::fprintf(stderr, "usage: zyfa_shape_table [longest S] [kernel] [name=value] [SD]\n");
+        return 2;
+    }
     std::unique_ptr<jit::Assembler> assembler = jit::make_assembler("");
     if (!assembler) {
         std::fprintf(stderr, "no assembler for gfx950\n");
@@ -182,9 +163,9 @@ int main(int argc, char** argv) {
             continue;
         for (const std::int64_t group : {1, 4})
             for (std::int64_t seq = 1024; seq <= longest; seq *= 2) {
-                Problem p = problem_of(form.dtype, form.dim_qk, group, seq);
+                Problem p = problem_of(form.dtype, form.dim_qk, group, seq, sd);
                 p.probability = form.probability;
-                const Row r = measure(p, *assembler, parameter);
+                const Row r = measure(p, *assembler, parameter, sd);
                 std::printf("%s,%s,%lld,%.0f,%.3f,%.3f,%.3f,%.2f,%.0f\n", form.name,
                             group == 1 ? "MHA" : "GQA", static_cast<long long>(seq), r.cycles, r.steady,
                             r.whole, r.useful, r.clock_ghz, r.tflops);
