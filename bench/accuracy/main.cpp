@@ -127,7 +127,10 @@ void plot(int argc, char** argv) {
         throw Error(ErrorCode::invalid_argument, "plot", "plot takes a CSV file and an SVG file");
     std::ifstream in(argv[2]);
     const std::string text((std::istreambuf_iterator<char>(in)), {});
-    std::ofstream(argv[3]) << chart(from_csv(text), argc > 4 ? argv[4] : "Error of one FP8 attention call");
+    std::ofstream out(argv[3]);
+    out << chart(from_csv(text), argc > 4 ? argv[4] : "Error of one FP8 attention call");
+    if (!out.flush())
+        throw Error(ErrorCode::io_error, argv[3], std::string(argv[3]) + " cannot be written");
 }
 
 int usage() {
