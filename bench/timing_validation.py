@@ -24,6 +24,7 @@ import textwrap
 import thread_traces
 
 AITER_KERNEL = "_ZN5aiter31fmha_fwd_hd128_fp8_causal_gfx950E"
+WHOLE = ("--key-parts", "1")  # one launch: with few heads the default divides the keys among more
 
 
 def run(command):
@@ -191,7 +192,7 @@ def own_fp8(zyfa, folder, length, probability, source=None, scale=None):
     """Report of one workgroup of our FP8 kernel at one head."""
     code, launch = pathlib.Path(folder) / "own.co", pathlib.Path(folder) / "own.json"
     run([zyfa, "asm", "--dtype", "fp8", "--seq", str(length), "--heads-q", "1", "--probability", probability,
-         "--object", code, "--launch", launch])
+         *WHOLE, "--object", code, "--launch", launch])
     described = json.loads(launch.read_text())
     described["buffers"] |= tensors(length, source, 0.1)
     if source:  # the factor of the scores, with the descales of q and k
@@ -312,7 +313,7 @@ def speed(zyfa):
         for keys, timed in ((128, 0), (8192, 0), (8192, 2)):
             code, launch = (pathlib.Path(folder) / f"speed{end}" for end in (".co", ".json"))
             run([zyfa, "asm", "--dtype", "fp8", "--no-causal", "--seq", "512", "--seq-kv", str(keys), "--heads-q", "1",
-                 "--object", code, "--launch", launch])
+                 *WHOLE, "--object", code, "--launch", launch])
             described = json.loads(launch.read_text())
             described["outputs"] = []
             described.pop("attention", None)
@@ -340,7 +341,7 @@ def chiplet_map(zyfa, rows, longest):
                 for name in ("none", "runs"):
                     code, launch = (pathlib.Path(folder) / f"grid{end}" for end in (".co", ".json"))
                     run([zyfa, "asm", "--dtype", dtype, "--seq", str(length), "--heads-q", str(heads), "--chiplet-map",
-                         name, "--object", code, "--launch", launch])
+                         name, *WHOLE, "--object", code, "--launch", launch])
                     described = json.loads(launch.read_text())
                     for buffer in described["buffers"].values():  # addresses do not depend on the data
                         for source in ("generator", "file", "safetensors", "tensor", "as", "scale"):
