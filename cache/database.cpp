@@ -3,6 +3,8 @@
 
 #include <sqlite3.h>
 
+#include <cstring>
+
 namespace zyfa::cache {
 
 namespace {
@@ -78,6 +80,10 @@ Statement& Statement::bind(std::string_view value) {
     return *this;
 }
 
+Statement& Statement::bind(const Digest& value) {
+    return bind(std::as_bytes(std::span(value.bytes)));
+}
+
 Statement& Statement::bind(std::span<const std::byte> value) {
     const void* data = value.empty() ? static_cast<const void*>("") : value.data();
     if (sqlite3_bind_blob64(statement_, ++bound_, data, value.size(), SQLITE_STATIC) != SQLITE_OK)
@@ -113,6 +119,14 @@ std::vector<std::byte> Statement::blob(int column) const {
     const auto* data = static_cast<const std::byte*>(sqlite3_column_blob(statement_, column));
     const int bytes = sqlite3_column_bytes(statement_, column);
     return data ? std::vector<std::byte>(data, data + bytes) : std::vector<std::byte>();
+}
+
+Digest Statement::digest(int column) const {
+    const std::vector<std::byte> bytes = blob(column);
+    Digest value;
+    if (bytes.size() == value.bytes.size())
+        std::memcpy(value.bytes.data(), bytes.data(), bytes.size());
+    return value;
 }
 
 Database::Database(const std::string& path, Access access, int busy_ms) {

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/digest.hpp"
+
 struct sqlite3;
 struct sqlite3_stmt;
 
@@ -44,10 +46,11 @@ class Statement {
     Statement(const Statement&) = delete;
     Statement& operator=(const Statement&) = delete;
 
-    /// Binds the next parameter, from the first on. Text and blobs must outlive the statement.
+    /// Binds the next parameter, from the first on. Text, blobs and digests must outlive the statement.
     Statement& bind(std::int64_t value);
     Statement& bind(std::string_view value);
     Statement& bind(std::span<const std::byte> value);
+    Statement& bind(const Digest& value); ///< as a blob
 
     bool step(); ///< true: a row is there
     void run();  ///< steps to the end
@@ -55,6 +58,7 @@ class Statement {
     std::int64_t integer(int column) const;
     std::string text(int column) const;
     std::vector<std::byte> blob(int column) const;
+    Digest digest(int column) const; ///< all zero where the column does not hold one
 
   private:
     friend class Database;

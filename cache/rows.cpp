@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/rows.hpp"
 
-#include <cstring>
 #include <ctime>
 
 #include "cache/compression.hpp"
@@ -12,24 +11,9 @@ namespace zyfa::cache {
 
 namespace {
 
-#define ZYFA_WINNER_COLUMNS                                                                                  \
-    "id, key, key_text, schedule, binary, evidence, data_profile, policy, versions, unix_time, origin, "     \
-    "digest, used"
+#define ZYFA_WINNER_COLUMNS "id, " ZYFA_WINNER_VALUES ", used"
 #define ZYFA_BINARY_COLUMNS "id, key, key_text, kernel, target, toolchain, origin, code, digest, used"
 #define ZYFA_MEASUREMENT_COLUMNS "id, key, schedule, measurement, unix_time, digest"
-
-std::span<const std::byte> bytes_of(const Digest& digest) {
-    return std::as_bytes(std::span(digest.bytes));
-}
-
-/// A column that should hold a digest; all zero where it does not.
-Digest read_digest(const Statement& row, int column) {
-    const std::vector<std::byte> bytes = row.blob(column);
-    Digest digest;
-    if (bytes.size() == digest.bytes.size())
-        std::memcpy(digest.bytes.data(), bytes.data(), bytes.size());
-    return digest;
-}
 
 template <class Record>
 std::optional<Record> if_intact(Record&& record, const Digest& stored) {
@@ -38,25 +22,9 @@ std::optional<Record> if_intact(Record&& record, const Digest& stored) {
     return std::move(record);
 }
 
-Row<WinnerRecord> winner_row(const Statement& row) {
-    WinnerRecord r;
-    r.key = read_digest(row, 1);
-    r.key_text = row.text(2);
-    r.schedule = row.text(3);
-    r.binary = read_digest(row, 4);
-    r.evidence_json = row.text(5);
-    r.data_profile = row.text(6);
-    r.policy = row.text(7);
-    r.versions_json = row.text(8);
-    r.unix_time = static_cast<std::uint64_t>(row.integer(9));
-    r.origin = row.text(10);
-    const Digest key = r.key;
-    return {row.integer(0), row.integer(12), key, if_intact(std::move(r), read_digest(row, 11))};
-}
-
 Row<BinaryRecord> binary_row(const Statement& row) {
     BinaryRecord r;
-    r.key = read_digest(row, 1);
+    r.key = row.digest(1);
     r.key_text = row.text(2);
     r.kernel_name = row.text(3);
     r.target = row.text(4);
@@ -67,17 +35,17 @@ Row<BinaryRecord> binary_row(const Statement& row) {
     if (!code)
         return {row.integer(0), row.integer(9), key, std::nullopt};
     r.code_object = std::move(*code);
-    return {row.integer(0), row.integer(9), key, if_intact(std::move(r), read_digest(row, 8))};
+    return {row.integer(0), row.integer(9), key, if_intact(std::move(r), row.digest(8))};
 }
 
 Row<MeasurementRecord> measurement_row(const Statement& row) {
     MeasurementRecord r;
-    r.key = read_digest(row, 1);
+    r.key = row.digest(1);
     r.schedule = row.text(2);
     r.measurement_json = row.text(3);
     r.unix_time = static_cast<std::uint64_t>(row.integer(4));
     const Digest key = r.key;
-    return {row.integer(0), 0, key, if_intact(std::move(r), read_digest(row, 5))};
+    return {row.integer(0), 0, key, if_intact(std::move(r), row.digest(5))};
 }
 
 template <class Function, class Found>
@@ -119,6 +87,22 @@ bool is_still_damaged(Database& database, Table table, std::int64_t id) {
 
 } // namespace
 
+Row<WinnerRecord> winner_row(const Statement& row) {
+    WinnerRecord r;
+    r.key = row.digest(1);
+    r.key_text = row.text(2);
+    r.schedule = row.text(3);
+    r.binary = row.digest(4);
+    r.evidence_json = row.text(5);
+    r.data_profile = row.text(6);
+    r.policy = row.text(7);
+    r.versions_json = row.text(8);
+    r.unix_time = static_cast<std::uint64_t>(row.integer(9));
+    r.origin = row.text(10);
+    const Digest key = r.key;
+    return {row.integer(0), row.integer(12), key, if_intact(std::move(r), row.digest(11))};
+}
+
 const char* name_of(Table table) noexcept {
     switch (table) {
     case Table::winners:
@@ -137,19 +121,19 @@ const char* name_of(Table table) noexcept {
 
 std::optional<Row<WinnerRecord>> read_winner(Database& database, const Digest& key) {
     Statement query = database.statement("SELECT " ZYFA_WINNER_COLUMNS " FROM winners WHERE key = ?1");
-    return query.bind(bytes_of(key)).step() ? std::optional(winner_row(query)) : std::nullopt;
+    return query.bind(key).step() ? std::optional(winner_row(query)) : std::nullopt;
 }
 
 std::optional<Row<BinaryRecord>> read_binary(Database& database, const Digest& key) {
     Statement query = database.statement("SELECT " ZYFA_BINARY_COLUMNS " FROM binaries WHERE key = ?1");
-    return query.bind(bytes_of(key)).step() ? std::optional(binary_row(query)) : std::nullopt;
+    return query.bind(key).step() ? std::optional(binary_row(query)) : std::nullopt;
 }
 
 std::optional<Row<MeasurementRecord>> read_measurement(Database& database, const Digest& winner_key,
                                                        const std::string& schedule) {
     Statement query = database.statement("SELECT " ZYFA_MEASUREMENT_COLUMNS
                                          " FROM measurements WHERE key = ?1 AND schedule = ?2");
-    query.bind(bytes_of(winner_key)).bind(schedule);
+    query.bind(winner_key).bind(schedule);
     return query.step() ? std::optional(measurement_row(query)) : std::nullopt;
 }
 
@@ -181,32 +165,33 @@ void each_measurement_of(Database& database, const Digest& winner_key,
                          const std::function<void(const Row<MeasurementRecord>&)>& found) {
     Statement query = database.statement("SELECT " ZYFA_MEASUREMENT_COLUMNS
                                          " FROM measurements WHERE key = ?1 ORDER BY schedule");
-    query.bind(bytes_of(winner_key));
+    query.bind(winner_key);
     each(query, measurement_row, found);
 }
 
-void write(Database& database, const WinnerRecord& r, std::int64_t used) {
-    const Digest digest = digest_of(r);
-    database
-        .statement(
-            "INSERT INTO winners(key, key_text, schedule, binary, evidence, data_profile, policy, versions, "
-            "unix_time, origin, digest, used) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) "
-            "ON CONFLICT(key) DO UPDATE SET key_text = ?2, schedule = ?3, binary = ?4, evidence = ?5, "
-            "data_profile = ?6, policy = ?7, versions = ?8, unix_time = ?9, origin = ?10, digest = ?11, "
-            "used = ?12")
-        .bind(bytes_of(r.key))
+Statement& bind_winner(Statement& statement, const WinnerRecord& r, const Digest& digest) {
+    return statement.bind(r.key)
         .bind(r.key_text)
         .bind(r.schedule)
-        .bind(bytes_of(r.binary))
+        .bind(r.binary)
         .bind(r.evidence_json)
         .bind(r.data_profile)
         .bind(r.policy)
         .bind(r.versions_json)
         .bind(static_cast<std::int64_t>(r.unix_time))
         .bind(r.origin)
-        .bind(bytes_of(digest))
-        .bind(used)
-        .run();
+        .bind(digest);
+}
+
+void write(Database& database, const WinnerRecord& r, std::int64_t used) {
+    const Digest digest = digest_of(r);
+    Statement insert = database.statement(
+        "INSERT INTO winners(" ZYFA_WINNER_VALUES
+        ", used) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) "
+        "ON CONFLICT(key) DO UPDATE SET key_text = ?2, schedule = ?3, binary = ?4, evidence = ?5, "
+        "data_profile = ?6, policy = ?7, versions = ?8, unix_time = ?9, origin = ?10, digest = ?11, "
+        "used = ?12");
+    bind_winner(insert, r, digest).bind(used).run();
 }
 
 void write(Database& database, const BinaryRecord& r, std::int64_t used) {
@@ -218,14 +203,14 @@ void write(Database& database, const BinaryRecord& r, std::int64_t used) {
             "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) "
             "ON CONFLICT(key) DO UPDATE SET key_text = ?2, kernel = ?3, target = ?4, toolchain = ?5, "
             "origin = ?6, code = ?7, digest = ?8, used = ?9")
-        .bind(bytes_of(r.key))
+        .bind(r.key)
         .bind(r.key_text)
         .bind(r.kernel_name)
         .bind(r.target)
         .bind(r.toolchain)
         .bind(r.origin)
         .bind(std::span<const std::byte>(code))
-        .bind(bytes_of(digest))
+        .bind(digest)
         .bind(used)
         .run();
 }
@@ -236,11 +221,11 @@ void write(Database& database, const MeasurementRecord& r) {
         .statement("INSERT INTO measurements(key, schedule, measurement, unix_time, digest) "
                    "VALUES(?1, ?2, ?3, ?4, ?5) "
                    "ON CONFLICT(key, schedule) DO UPDATE SET measurement = ?3, unix_time = ?4, digest = ?5")
-        .bind(bytes_of(r.key))
+        .bind(r.key)
         .bind(r.schedule)
         .bind(r.measurement_json)
         .bind(static_cast<std::int64_t>(r.unix_time))
-        .bind(bytes_of(digest))
+        .bind(digest)
         .run();
 }
 
@@ -272,7 +257,7 @@ void quarantine(Database& database, Table table, std::int64_t id, const Digest& 
     erase(database, table, id);
     database.statement("INSERT INTO quarantine(kind, key, reason, unix_time) VALUES(?1, ?2, ?3, ?4)")
         .bind(name_of(table))
-        .bind(bytes_of(key))
+        .bind(key)
         .bind(reason)
         .bind(static_cast<std::int64_t>(std::time(nullptr)))
         .run();

@@ -25,6 +25,14 @@ struct Row {
     std::optional<Record> record;
 };
 
+/// A winner's columns, in `winners` and in `former_winners`. Queries for winner_row() have "id" before them
+/// and the hour of the last use after them.
+#define ZYFA_WINNER_VALUES                                                                                   \
+    "key, key_text, schedule, binary, evidence, data_profile, policy, versions, unix_time, origin, digest"
+Row<WinnerRecord> winner_row(const Statement& row);
+/// Binds the values of these columns; `record` and its digest must outlive the statement.
+Statement& bind_winner(Statement& statement, const WinnerRecord& record, const Digest& digest);
+
 /// The row with this key; nullopt if there is none.
 std::optional<Row<WinnerRecord>> read_winner(Database& database, const Digest& key);
 std::optional<Row<BinaryRecord>> read_binary(Database& database, const Digest& key);

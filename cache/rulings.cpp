@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/rulings.hpp"
 
-#include <cstring>
 #include <ctime>
 
 #include "cache/records.hpp"
@@ -26,72 +25,40 @@ PRAGMA user_version = 2;
 )";
 
 #define ZYFA_RULING_COLUMNS "id, key, key_text, schedule, kind, reason, unix_time, digest"
-#define ZYFA_FORMER_COLUMNS                                                                                  \
-    "id, key, key_text, schedule, binary, evidence, data_profile, policy, versions, unix_time, origin, "     \
-    "digest, replaced, rolled_back"
-
-std::span<const std::byte> bytes_of(const Digest& digest) {
-    return std::as_bytes(std::span(digest.bytes));
-}
-
-Digest read_digest(const Statement& row, int column) {
-    const std::vector<std::byte> bytes = row.blob(column);
-    Digest digest;
-    if (bytes.size() == digest.bytes.size())
-        std::memcpy(digest.bytes.data(), bytes.data(), bytes.size());
-    return digest;
-}
+#define ZYFA_FORMER_COLUMNS "id, " ZYFA_WINNER_VALUES ", 0, replaced, rolled_back"
 
 Row<RulingRecord> ruling_row(const Statement& row) {
     RulingRecord r;
-    r.key = read_digest(row, 1);
+    r.key = row.digest(1);
     r.key_text = row.text(2);
     r.schedule = row.text(3);
     r.kind = row.text(4) == "pin" ? RulingRecord::Kind::pin : RulingRecord::Kind::ban;
     r.reason = row.text(5);
     r.unix_time = static_cast<std::uint64_t>(row.integer(6));
     Row<RulingRecord> result{row.integer(0), 0, r.key, std::nullopt};
-    if (digest_of(r) == read_digest(row, 7))
+    if (digest_of(r) == row.digest(7))
         result.record = std::move(r);
     return result;
 }
 
 FormerRow former_row(const Statement& row) {
-    WinnerRecord r;
-    r.key = read_digest(row, 1);
-    r.key_text = row.text(2);
-    r.schedule = row.text(3);
-    r.binary = read_digest(row, 4);
-    r.evidence_json = row.text(5);
-    r.data_profile = row.text(6);
-    r.policy = row.text(7);
-    r.versions_json = row.text(8);
-    r.unix_time = static_cast<std::uint64_t>(row.integer(9));
-    r.origin = row.text(10);
-    FormerRow result{{row.integer(0), 0, r.key, std::nullopt},
-                     static_cast<std::uint64_t>(row.integer(12)),
-                     row.integer(13) != 0};
-    if (digest_of(r) == read_digest(row, 11))
-        result.row.record = std::move(r);
-    return result;
+    return {winner_row(row), static_cast<std::uint64_t>(row.integer(13)), row.integer(14) != 0};
 }
 
 /// The row of the winner as it is, its digest with it: damage stays visible.
 void keep_as_former(Database& database, const Digest& key, bool rolled_back) {
     database
-        .statement("INSERT INTO former_winners(key, key_text, schedule, binary, evidence, data_profile, "
-                   "policy, versions, unix_time, origin, digest, replaced, rolled_back) "
-                   "SELECT key, key_text, schedule, binary, evidence, data_profile, policy, versions, "
-                   "unix_time, origin, digest, ?2, ?3 FROM winners WHERE key = ?1 "
+        .statement("INSERT INTO former_winners(" ZYFA_WINNER_VALUES ", replaced, rolled_back) "
+                   "SELECT " ZYFA_WINNER_VALUES ", ?2, ?3 FROM winners WHERE key = ?1 "
                    "ON CONFLICT(key, digest) DO UPDATE SET replaced = ?2, rolled_back = ?3")
-        .bind(bytes_of(key))
+        .bind(key)
         .bind(static_cast<std::int64_t>(std::time(nullptr)))
         .bind(std::int64_t{rolled_back})
         .run();
     database
         .statement("DELETE FROM former_winners WHERE key = ?1 AND id NOT IN (SELECT id FROM former_winners "
                    "WHERE key = ?1 ORDER BY replaced DESC, id DESC LIMIT ?2)")
-        .bind(bytes_of(key))
+        .bind(key)
         .bind(most_former_winners)
         .run();
 }
@@ -121,7 +88,7 @@ std::vector<Row<RulingRecord>> read_rulings(Database& database, const Digest& ke
     const Digest every = every_key();
     Statement query =
         database.statement("SELECT " ZYFA_RULING_COLUMNS " FROM rulings WHERE key IN (?1, ?2) ORDER BY id");
-    query.bind(bytes_of(key)).bind(bytes_of(every));
+    query.bind(key).bind(every);
     std::vector<Row<RulingRecord>> rows;
     while (query.step())
         rows.push_back(ruling_row(query));
@@ -131,7 +98,7 @@ std::vector<Row<RulingRecord>> read_rulings(Database& database, const Digest& ke
 std::vector<FormerRow> read_former_winners(Database& database, const Digest& key) {
     Statement query = database.statement("SELECT " ZYFA_FORMER_COLUMNS " FROM former_winners WHERE key = ?1 "
                                          "ORDER BY replaced DESC, id DESC");
-    query.bind(bytes_of(key));
+    query.bind(key);
     std::vector<FormerRow> rows;
     while (query.step())
         rows.push_back(former_row(query));
@@ -147,39 +114,27 @@ void each_former_winner(Database& database, const std::function<void(const Forme
 void write(Database& database, const RulingRecord& r) {
     const Digest digest = digest_of(r);
     if (r.kind == RulingRecord::Kind::pin) // a key has one pin
-        database.statement("DELETE FROM rulings WHERE key = ?1 AND kind = 'pin'").bind(bytes_of(r.key)).run();
+        database.statement("DELETE FROM rulings WHERE key = ?1 AND kind = 'pin'").bind(r.key).run();
     database
         .statement("INSERT INTO rulings(key, key_text, schedule, kind, reason, unix_time, digest) "
                    "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(key, schedule) DO UPDATE SET "
                    "key_text = ?2, kind = ?4, reason = ?5, unix_time = ?6, digest = ?7")
-        .bind(bytes_of(r.key))
+        .bind(r.key)
         .bind(r.key_text)
         .bind(r.schedule)
         .bind(std::string_view(to_string(r.kind)))
         .bind(r.reason)
         .bind(static_cast<std::int64_t>(r.unix_time))
-        .bind(bytes_of(digest))
+        .bind(digest)
         .run();
 }
 
 void write_former(Database& database, const FormerWinner& former) {
-    const WinnerRecord& r = former.winner;
-    const Digest digest = digest_of(r);
-    database
-        .statement("INSERT OR REPLACE INTO former_winners(key, key_text, schedule, binary, evidence, "
-                   "data_profile, policy, versions, unix_time, origin, digest, replaced, rolled_back) "
-                   "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)")
-        .bind(bytes_of(r.key))
-        .bind(r.key_text)
-        .bind(r.schedule)
-        .bind(bytes_of(r.binary))
-        .bind(r.evidence_json)
-        .bind(r.data_profile)
-        .bind(r.policy)
-        .bind(r.versions_json)
-        .bind(static_cast<std::int64_t>(r.unix_time))
-        .bind(r.origin)
-        .bind(bytes_of(digest))
+    const Digest digest = digest_of(former.winner);
+    Statement insert = database.statement("INSERT OR REPLACE INTO former_winners(" ZYFA_WINNER_VALUES
+                                          ", replaced, rolled_back) "
+                                          "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)");
+    bind_winner(insert, former.winner, digest)
         .bind(static_cast<std::int64_t>(former.replaced))
         .bind(std::int64_t{former.rolled_back})
         .run();
@@ -189,15 +144,15 @@ bool is_banned(Database& database, const Digest& key, std::string_view schedule)
     const Digest every = every_key();
     return database
         .statement("SELECT 1 FROM rulings WHERE key IN (?1, ?2) AND schedule = ?3 AND kind = 'ban' LIMIT 1")
-        .bind(bytes_of(key))
-        .bind(bytes_of(every))
+        .bind(key)
+        .bind(every)
         .bind(schedule)
         .step();
 }
 
 std::optional<std::string> pinned_schedule(Database& database, const Digest& key) {
     Statement query = database.statement("SELECT schedule FROM rulings WHERE key = ?1 AND kind = 'pin'");
-    return query.bind(bytes_of(key)).step() ? std::optional(query.text(0)) : std::nullopt;
+    return query.bind(key).step() ? std::optional(query.text(0)) : std::nullopt;
 }
 
 std::string why_not_winner(Database& database, const WinnerRecord& winner) {
@@ -212,9 +167,9 @@ void replace_winner(Database& database, const WinnerRecord& winner, std::int64_t
     const bool another = database
                              .statement("SELECT 1 FROM winners WHERE key = ?1 AND (schedule <> ?2 OR "
                                         "binary <> ?3) LIMIT 1")
-                             .bind(bytes_of(winner.key))
+                             .bind(winner.key)
                              .bind(winner.schedule)
-                             .bind(bytes_of(winner.binary))
+                             .bind(winner.binary)
                              .step();
     if (another)
         keep_as_former(database, winner.key, false);

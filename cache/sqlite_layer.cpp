@@ -476,7 +476,7 @@ bool SqliteLayer::repeal(const Digest& key, const std::string& schedule) {
     bool found = false;
     change([&](Database& database) {
         database.statement("DELETE FROM rulings WHERE key = ?1 AND schedule = ?2")
-            .bind(std::as_bytes(std::span(key.bytes)))
+            .bind(key)
             .bind(schedule)
             .run();
         found = database.integer("SELECT changes()") > 0;
