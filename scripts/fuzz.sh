@@ -38,13 +38,13 @@ ninja -C "$build" zyfa_fuzz_seeds $executables >"$build/build.log" || {
 
 mkdir -p "$build/findings"
 rm -f "$build"/findings/*.failed
-fuzz() {
+fuzz() { # as one condition: without seeds nothing is searched, and that is no success
   corpus=$build/corpus/$1
-  mkdir -p "$corpus"
-  "$build/bin/zyfa_fuzz_seeds" "$1" "$corpus"
-  "$build/bin/zyfa_fuzz_$1" -max_total_time="$seconds" -print_final_stats=1 -verbosity=0 -timeout=25 \
-    -rss_limit_mb=4096 -artifact_prefix="$build/findings/$1-" "$corpus" >"$build/$1.log" 2>&1 ||
-    touch "$build/findings/$1.failed"
+  {
+    mkdir -p "$corpus" && "$build/bin/zyfa_fuzz_seeds" "$1" "$corpus" &&
+      "$build/bin/zyfa_fuzz_$1" -max_total_time="$seconds" -print_final_stats=1 -verbosity=0 -timeout=25 \
+        -rss_limit_mb=4096 -artifact_prefix="$build/findings/$1-" "$corpus"
+  } >"$build/$1.log" 2>&1 || touch "$build/findings/$1.failed"
   sed "s/^/$1: /" "$build/$1.log"
 }
 running=0
