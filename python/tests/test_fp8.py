@@ -154,3 +154,7 @@ def test_rotation_and_smoothing_leave_attention_where_it_was(dim):
         zyfa.quantize(k, smooth=ks.mean[:, :1])
     with pytest.raises(zyfa.InvalidArgument, match="lse"):
         zyfa.add_mean_score(lse.double(), q, ks.mean)
+    with pytest.raises(zyfa.InvalidArgument, match="lse is .* on meta; accepted: .* on cpu"):
+        zyfa.add_mean_score(lse.to("meta"), q, ks.mean)  # its address would be written to
+    with pytest.raises(zyfa.InvalidArgument, match="q has 3 dimensions"):
+        zyfa.add_mean_score(lse, q[0], ks.mean)

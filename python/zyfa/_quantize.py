@@ -92,10 +92,10 @@ def add_mean_score(lse: Tensor, q: Tensor, mean: Tensor, softmax_scale: Optional
         mean: ``quantize(k, smooth=True).mean``, float32 [batch, heads_kv, head_dim].
         softmax_scale: default 1/sqrt(head_dim).
     """
-    wanted = (q.shape[0], q.shape[2], q.shape[1])
-    if lse.dtype is not torch.float32 or tuple(lse.shape) != wanted or not lse.is_contiguous():
-        raise InvalidArgument(f"lse is {lse.dtype} {tuple(lse.shape)}; accepted: contiguous float32 {wanted}", "lse")
-    _check_mean(mean, (q.shape[0], None, q.shape[3]), q.device)
+    if q.dim() != 4:
+        raise InvalidArgument(f"q has {q.dim()} dimensions; accepted: 4, [batch, sequence, heads, head_dim]", "q")
+    _check_floats("lse", lse, (q.shape[0], q.shape[2], q.shape[1]), q.device)
+    _check_floats("mean", mean, (q.shape[0], None, q.shape[3]), q.device)
     simulated, _ = _device.place(q.device)
     _core.add_mean_score(simulated, _stream(q), q, mean, mean.shape[1], lse, softmax_scale)
 
@@ -120,14 +120,15 @@ def _on_kernel(tensor: Tensor, transformed: bool) -> bool:
     return fits and tensor.device.type == "cuda" and torch.version.hip is not None
 
 
-def _check_mean(mean: Tensor, shape: tuple, device: torch.device) -> None:
-    fits = mean.dim() == 3 and all(w is None or w == s for w, s in zip(shape, mean.shape))
-    if mean.dtype is not torch.float32 or not fits or not mean.is_contiguous() or mean.device != device:
+def _check_floats(name: str, tensor: Tensor, shape: tuple, device: torch.device) -> None:
+    """Of a tensor that the kernel takes by its address. None in ``shape``: as many as k has heads."""
+    fits = tensor.dim() == 3 and all(w is None or w == s for w, s in zip(shape, tensor.shape))
+    if tensor.dtype is not torch.float32 or not fits or not tensor.is_contiguous() or tensor.device != device:
         wanted = f"({shape[0]}, {'heads of k' if shape[1] is None else shape[1]}, {shape[2]})"
         raise InvalidArgument(
-            f"mean is {mean.dtype} {tuple(mean.shape)} on {mean.device}; accepted: contiguous float32 {wanted} on "
-            f"{device}",
-            "mean",
+            f"{name} is {tensor.dtype} {tuple(tensor.shape)} on {tensor.device}; accepted: contiguous float32 {wanted} "
+            f"on {device}",
+            name,
         )
 
 
@@ -143,7 +144,7 @@ def _by_kernel(
     mean = None
     smoothing = 2
     if isinstance(smooth, Tensor):
-        _check_mean(smooth, (batch, heads, dim), tensor.device)
+        _check_floats("mean", smooth, (batch, heads, dim), tensor.device)
         mean = smooth
     else:
         smoothing = _SMOOTHING[bool(smooth)]
