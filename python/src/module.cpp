@@ -106,13 +106,14 @@ enum class Ask { prepare, explain, tune };
 nb::dict about(Ask ask, bool simulated, int device, nb::handle q_tensor, nb::handle k_tensor,
                nb::handle v_tensor, nb::handle out_tensor, bool lse, bool causal, Scale softmax_scale,
                Scale q_descale, Scale k_descale, Scale v_descale, bool inputs, double budget_s, bool retune,
-               const std::string& profile) {
+               bool fresh, const std::string& profile) {
     const Explanation explanation = in_python_words([&] {
         const Problem problem = described(q_tensor, k_tensor, v_tensor, out_tensor, lse, causal,
                                           softmax_scale, q_descale, k_descale, v_descale);
         TuneRequest request;
         request.budget_s = budget_s;
         request.retune = retune;
+        request.fresh = fresh;
         if (inputs) {
             request.q = python::view_of(q_tensor, "q", true, true).data;
             request.k = python::view_of(k_tensor, "k", true, true).data;
@@ -145,6 +146,7 @@ nb::dict counters(bool simulated) {
     out["timed_out"] = c.timed_out;
     out["unpublished"] = c.unpublished;
     out["pruned"] = c.pruned;
+    out["retuned"] = c.retuned;
     return out;
 }
 

@@ -70,9 +70,6 @@ void bind_quantize(nb::module_& m) {
           nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
     m.def("add_mean_score", &add_mean, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
           nb::arg().none());
-    m.def("folded_descale", [](float at_least, float softmax_scale, float k_descale) {
-        return in_python_words([&] { return folded_descale(at_least, softmax_scale, k_descale); });
-    });
     m.def("rotation_element", [](std::int64_t dim, std::int64_t row, std::int64_t column) {
         return in_python_words([&] { return rotation_element(dim, row, column); });
     });

@@ -207,6 +207,9 @@ nb::dict dict_of(const Explanation& e) {
     stages["tune"] = e.stages.tune;
     stages["load"] = e.stages.load;
     stages["launch"] = e.stages.launch;
+    nb::list banned;
+    for (const std::string& schedule : e.banned)
+        banned.append(schedule);
     nb::dict out;
     out["kernel"] = e.kernel;
     out["schedule"] = e.schedule;
@@ -218,6 +221,8 @@ nb::dict dict_of(const Explanation& e) {
     out["binary_digest"] = e.binary_digest;
     out["toolchain"] = e.toolchain;
     out["resident"] = e.resident;
+    out["pinned"] = e.pinned;
+    out["banned"] = banned;
     out["stages_ms"] = stages;
     return out;
 }

@@ -11,7 +11,7 @@ import zyfa
 def test_prepare_makes_resident_and_explain_says_so():
     q, k, v = reference.draw(1, 450, 450, 3, 1)
     before = zyfa.explain(q, k, v, causal=True)
-    assert before.schedule and before.reason
+    assert before.schedule and before.reason and not before.pinned and before.banned == []
     made = zyfa.prepare(q, k, v, causal=True)
     assert made.resident and made.kernel and made.toolchain and made.stages_ms["load"] >= 0
     assert zyfa.explain(q, k, v, causal=True).resident
@@ -50,6 +50,14 @@ def test_tune_on_given_activations():
     assert reference.relative_rms(o, reference.attention(q, k, v, True)[0]) < 4e-3
 
 
+def test_fresh_measures_again():
+    q, k, v = reference.draw(1, 64, 64, 1, 1)
+    zyfa.tune(q, k, v, causal=True, budget_s=1)
+    assert "in earlier tunings" in zyfa.tune(q, k, v, causal=True, budget_s=1).reason
+    assert "in earlier tunings" not in zyfa.tune(q, k, v, causal=True, budget_s=1, fresh=True).reason
+
+
 def test_cache_info_lists_layers():
     info = zyfa.cache_info()
+    assert info.counters["retuned"] == 0  # nothing has asked for background tuning
     assert info.layers and {"name", "path", "writable", "winners", "binaries"} <= info.layers[0].keys()

@@ -31,6 +31,8 @@ class Explanation:
     binary_digest: str
     toolchain: str  #: which toolchain made the binary
     resident: bool  #: already loaded in this process
+    pinned: bool  #: a person has pinned the schedule (``zyfa cache pin``)
+    banned: List[str]  #: schedules that are banned for the key
     stages_ms: Dict[str, float]  #: wall clock of the preparation, if this process made it
 
     @property
@@ -84,14 +86,14 @@ def _about(
     question: _core.Ask, q: Tensor, k: Tensor, v: Tensor, softmax_scale: Optional[float], causal: bool,
     window_size: Tuple[int, int], q_descale: Descale, k_descale: Descale, v_descale: Descale, return_lse: bool,
     out: Optional[Tensor], device: Device, *, data: bool = False,
-    budget_s: float = 0.0, retune: bool = False, profile: str = "",
+    budget_s: float = 0.0, retune: bool = False, fresh: bool = False, profile: str = "",
 ) -> Explanation:  # fmt: skip
     call = describe(q, k, v, causal, window_size, (q_descale, k_descale, v_descale), out, device)
     if data:
         q, k, v = _on_host(q), _on_host(k), _on_host(v)
     answer = _core.about(
         question, call.simulated, call.ordinal, q, k, v, call.out, return_lse, call.causal, softmax_scale,
-        *call.descales, data, budget_s, retune, profile,
+        *call.descales, data, budget_s, retune, fresh, profile,
     )  # fmt: skip
     return Explanation(**answer)
 
@@ -169,6 +171,7 @@ def tune(
     device: Device = None,
     budget_s: float = 60.0,
     retune: bool = True,
+    fresh: bool = False,
     profile: str = "caller",
 ) -> Explanation:
     """Tunes a call's shape now and stores the winner with its evidence.
@@ -179,6 +182,7 @@ def tune(
     Args:
         budget_s: wall clock for assembling, gate and timing; 0 means unlimited.
         retune: tune although a winner is known, and replace it.
+        fresh: measure again what earlier tunings on the same values, device and driver have measured.
         profile: recorded with the winner as what it was tuned on.
 
     Other arguments as of ``prepare``. On the simulator, times and winners are simulated, and stored as that.
@@ -186,7 +190,7 @@ def tune(
     data = q.device.type != "meta"
     return _about(
         _core.Ask.tune, q, k, v, softmax_scale, causal, window_size, q_descale, k_descale, v_descale, return_lse, out,
-        device, data=data, budget_s=budget_s, retune=retune, profile=profile,
+        device, data=data, budget_s=budget_s, retune=retune, fresh=fresh, profile=profile,
     )  # fmt: skip
 
 
