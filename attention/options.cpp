@@ -30,6 +30,13 @@ std::vector<std::string> path_list(const std::string& list) {
     return parts;
 }
 
+std::optional<std::uint64_t> byte_count(std::string_view text) {
+    std::uint64_t bytes = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, bytes);
+    return error == std::errc{} && stop == end ? std::optional(bytes) : std::nullopt;
+}
+
 namespace {
 
 bool switched(const char* name) {
@@ -95,12 +102,12 @@ ContextOptions ContextOptions::from_environment() {
     options.stable = switched("ZYFA_STABLE");
     options.background_tuning = switched("ZYFA_BACKGROUND_TUNING");
     options.tuner_worker = environment("ZYFA_TUNER_WORKER");
-    if (const std::string bytes = environment("ZYFA_TUNE_MEMORY"); !bytes.empty()) {
-        const char* const end = bytes.data() + bytes.size();
-        const auto [stop, error] = std::from_chars(bytes.data(), end, options.tune_memory_bytes);
-        if (error != std::errc{} || stop != end)
+    if (const std::string text = environment("ZYFA_TUNE_MEMORY"); !text.empty()) {
+        const std::optional<std::uint64_t> bytes = call::byte_count(text);
+        if (!bytes)
             throw Error(ErrorCode::invalid_argument, "ZYFA_TUNE_MEMORY",
-                        "ZYFA_TUNE_MEMORY is \"" + bytes + "\"; accepted: a number of bytes, 0 for no limit");
+                        "ZYFA_TUNE_MEMORY is \"" + text + "\"; accepted: " + call::byte_counts);
+        options.tune_memory_bytes = *bytes;
     }
     return options;
 }

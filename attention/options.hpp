@@ -2,6 +2,7 @@
 // Texts of options, from the environment and through the C API.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,5 +18,9 @@ inline constexpr const char* mode_names = "off, replay, tune, must_hit";
 
 /// The parts of "a:b:c"; empty ones are left out.
 std::vector<std::string> path_list(const std::string& list);
+
+/// nullopt where the text is anything but a number.
+std::optional<std::uint64_t> byte_count(std::string_view text);
+inline constexpr const char* byte_counts = "a number of bytes; 0: no limit";
 
 } // namespace zyfa::call

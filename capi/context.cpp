@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capi/context.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 
 #include "attention/options.hpp"
 #include "capi/status.hpp"
@@ -34,11 +32,9 @@ bool yes_or_no(const char* name, const char* value) {
 }
 
 std::uint64_t byte_count(const char* name, const char* value) {
-    std::uint64_t bytes = 0;
-    const char* const end = value + std::strlen(value);
-    if (const auto [at, error] = std::from_chars(value, end, bytes); error != std::errc() || at != end)
-        capi::refuse(name, std::string("\"") + value + "\"", "a number of bytes; 0: no limit");
-    return bytes;
+    if (const std::optional<std::uint64_t> bytes = call::byte_count(value))
+        return *bytes;
+    capi::refuse(name, std::string("\"") + value + "\"", call::byte_counts);
 }
 
 void set(ContextOptions& options, const std::string& name, const char* value) {

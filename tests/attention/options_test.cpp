@@ -33,13 +33,18 @@ class Variable {
 
 TEST_CASE("options come from the environment") {
     const Variable device("ZYFA_DEVICE", "sim"), dir("ZYFA_CACHE_DIR", "/a/b"), mode("ZYFA_MODE", "must_hit"),
-        layers("ZYFA_CACHE_LAYERS", "/site/zyfa::/shipped/pack"), log("ZYFA_LOG", "stderr");
+        layers("ZYFA_CACHE_LAYERS", "/site/zyfa::/shipped/pack"), log("ZYFA_LOG", "stderr"),
+        memory("ZYFA_TUNE_MEMORY", "1000000000");
     const ContextOptions options = ContextOptions::from_environment();
     CHECK(options.device == "sim");
     CHECK(options.cache_dir == "/a/b");
     CHECK(options.mode == Mode::must_hit);
     CHECK(options.cache_layers == std::vector<std::string>{"/site/zyfa", "/shipped/pack"});
     CHECK(options.log == "stderr");
+    CHECK(options.tune_memory_bytes == 1'000'000'000);
+    const Variable unit("ZYFA_TUNE_MEMORY", "1G");
+    CHECK_THROWS_WITH_AS(ContextOptions::from_environment(),
+                         doctest::Contains("\"1G\"; accepted: a number of bytes"), Error);
 }
 
 TEST_CASE("without an environment, only real devices and stored winners are used") {
