@@ -73,8 +73,12 @@ const char* to_string(RulingRecord::Kind kind) noexcept {
     return kind == RulingRecord::Kind::pin ? "pin" : "ban";
 }
 
+bool has_ruling_tables(Database& database) {
+    return database.integer("PRAGMA user_version") >= 2;
+}
+
 void create_ruling_tables(Database& database) {
-    if (database.integer("PRAGMA user_version") < 2)
+    if (!has_ruling_tables(database))
         database.execute(tables);
 }
 

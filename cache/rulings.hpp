@@ -21,6 +21,8 @@ inline constexpr std::int64_t most_former_winners = 4;
 
 /// Adds the tables to a store that was made before there were any. Inside the caller's transaction.
 void create_ruling_tables(Database& database);
+/// False of a store that was made before, and is only read.
+bool has_ruling_tables(Database& database);
 
 /// Every ruling, or those on one key and on every key. A row that does not match its digest has no record.
 void each_ruling(Database& database, const std::function<void(const Row<RulingRecord>&)>& found);

@@ -436,6 +436,8 @@ void SqliteLayer::change(Function function) {
 std::vector<RulingRecord> SqliteLayer::rulings(const Digest* key) {
     std::vector<RulingRecord> result;
     attempt([&](Database& database) {
+        if (!has_ruling_tables(database))
+            return;
         std::vector<Row<RulingRecord>> rows;
         if (key)
             rows = read_rulings(database, *key);
@@ -451,6 +453,8 @@ std::vector<RulingRecord> SqliteLayer::rulings(const Digest* key) {
 std::vector<FormerWinner> SqliteLayer::former_winners(const Digest& key) {
     std::vector<FormerWinner> result;
     attempt([&](Database& database) {
+        if (!has_ruling_tables(database))
+            return;
         for (FormerRow& former : read_former_winners(database, key))
             if (auto record = accept<WinnerRecord>(Table::former_winners, std::move(former.row), &key))
                 result.push_back({std::move(*record), former.replaced, former.rolled_back});

@@ -123,8 +123,10 @@ struct Cache::Impl {
             options.log("the cache is in memory: " + reason);
         open_memory("in memory: " + reason);
         // What is there already can still be read, for example under a home that is mounted read-only.
-        if (exists(options.user_dir + "/" + store_file_name))
+        if (exists(options.user_dir + "/" + store_file_name)) {
             add_read_only("user", options.user_dir);
+            unwritable_user = dynamic_cast<SqliteLayer*>(read_only.back().get());
+        }
     }
 
     void open_memory(const std::string& note) {
@@ -199,8 +201,8 @@ struct Cache::Impl {
         }
     }
 
-    /// Where rulings are.
-    SqliteLayer& ruled() { return user ? *user : overflow(""); }
+    /// Where rulings are: in the user layer, even where it can only be read.
+    SqliteLayer& ruled() { return user ? *user : unwritable_user ? *unwritable_user : overflow(""); }
 
     /// Rulings are kept for good or not at all, unless the cache was asked to be in memory.
     SqliteLayer& ruled_for_good() {
@@ -225,6 +227,7 @@ struct Cache::Impl {
     std::unique_ptr<SqliteLayer> user, memory;
     std::string memory_note;
     std::vector<std::unique_ptr<Layer>> read_only;
+    SqliteLayer* unwritable_user = nullptr; ///< one of `read_only`
     std::atomic<std::uint64_t> hits{0}, misses{0}, damaged{0}, published{0}, unpublished{0}, waited{0},
         timed_out{0}, pruned{0};
 };

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cache/store.hpp"
 #include "cache/transfer.hpp"
@@ -155,6 +157,47 @@ TEST_CASE("winners that were replaced are kept, and rolled back to one after the
     CHECK_THROWS_WITH_AS(cache.roll_back(key, some_winner(6).schedule), doctest::Contains("is pinned"),
                          Error);
     CHECK(schedule_of(cache, 1) == some_winner(2).schedule);
+}
+
+TEST_CASE("in a folder that may be read but not written rulings count, and cannot be changed") {
+    if (::geteuid() != 0)
+        return; // needs a second user to be
+    const Folder folder;
+    ::chmod((folder / "").c_str(), 0755);
+    {
+        Cache cache({folder / "c", {}});
+        publish(cache, 1);
+        publish(cache, 2);
+        publish_rival(cache, 2, 5);
+        cache.rule(ban(1, 1));
+    }
+    ::chmod((folder / "c").c_str(), 0755);
+    const auto as_another_user = [&](const auto& body) {
+        return run_process([&] {
+            if (::setgid(65534) != 0 || ::setuid(65534) != 0)
+                return 1;
+            Cache cache({folder / "c", {}});
+            return body(cache);
+        });
+    };
+    CHECK(as_another_user([](Cache& cache) {
+              if (cache.find(some_winner(1).key) || cache.rulings().size() != 1)
+                  return 2;
+              if (schedule_of(cache, 2) != some_winner(5).schedule ||
+                  cache.former_winners(some_winner(2).key).size() != 1)
+                  return 3;
+              try {
+                  cache.repeal(some_winner(1).key, some_winner(1).schedule);
+              } catch (const Error& error) {
+                  return error.code() == ErrorCode::io_error ? 0 : 4;
+              }
+              return 5;
+          }) == 0);
+    execute(folder / "c/zyfa-cache-v1.sqlite",
+            "DROP TABLE rulings; DROP TABLE former_winners; PRAGMA user_version = 1");
+    CHECK(as_another_user([](Cache& cache) {
+              return has(cache, 1) && cache.rulings().empty() && cache.damaged() == 0 ? 0 : 2;
+          }) == 0);
 }
 
 TEST_CASE("an import leaves pins, bans and what they protect alone") {
