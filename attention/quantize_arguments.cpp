@@ -199,18 +199,13 @@ QuantizePlan plan_mean_score(const MeanScoreArgs& args, std::uint32_t compute_un
     if (args.heads_kv < 1 || heads % args.heads_kv != 0)
         refuse(ErrorCode::invalid_argument, "heads_kv", std::to_string(args.heads_kv),
                "a divisor of q.sizes[1] = " + std::to_string(heads));
-    if (!args.lse || pointer_of(args.lse) % sizeof(float) != 0)
-        refuse(ErrorCode::invalid_argument, "lse", args.lse ? "not a multiple of 4 bytes" : "null",
-               "device memory, a multiple of 4 bytes");
-    std::int64_t head_stride = args.lse_head_stride, batch_stride = args.lse_batch_stride;
-    if (head_stride == 0 && batch_stride == 0)
-        head_stride = rows, batch_stride = rows * heads;
-    if (heads > 1 && head_stride < rows)
-        refuse(ErrorCode::invalid_argument, "lse_head_stride", std::to_string(head_stride),
-               "at least " + std::to_string(rows) + ", the rows of q");
-    if (batch > 1 && batch_stride < rows)
-        refuse(ErrorCode::invalid_argument, "lse_batch_stride", std::to_string(batch_stride),
-               "at least " + std::to_string(rows) + ", the rows of q");
+    if (!args.lse)
+        refuse(ErrorCode::invalid_argument, "lse", "null", "device memory");
+    const ValidLse lse =
+        validate_lse(args.lse, batch, heads, rows, args.lse_batch_stride, args.lse_head_stride);
+    validate_apart("lse", args.lse, lse.bytes, "q", args.q.data, x.bytes);
+    validate_apart("lse", args.lse, lse.bytes, "mean", args.mean,
+                   static_cast<std::uint64_t>(batch * args.heads_kv * dim) * sizeof(float));
     require_scale("softmax_scale", args.softmax_scale);
 
     QuantizePlan plan;
@@ -220,7 +215,7 @@ QuantizePlan plan_mean_score(const MeanScoreArgs& args, std::uint32_t compute_un
     k.x_batch = 2 * x.strides.batch, k.x_head = 2 * x.strides.head;
     k.x_row = row_bytes(x.strides, rows, dim, 2);
     k.rows = static_cast<std::uint32_t>(rows), k.heads = static_cast<std::uint32_t>(heads);
-    k.lse_batch = 4 * batch_stride, k.lse_head = 4 * head_stride;
+    k.lse_batch = 4 * lse.batch, k.lse_head = 4 * lse.head;
     k.softmax_scale =
         args.softmax_scale.value_or(static_cast<float>(1.0 / std::sqrt(static_cast<double>(dim))));
     k.by_group = templates::attention::make_divider(static_cast<std::uint32_t>(heads / args.heads_kv));

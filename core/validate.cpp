@@ -191,19 +191,12 @@ void check_no_overlap(const char* name, const char* member,
     }
 }
 
-struct LseStrides {
-    std::int64_t batch = 0, head = 0;
-    std::uint64_t bytes = 0;
-};
-
-LseStrides check_lse(const AttentionArgs& args) {
-    if (args.lse == nullptr)
-        return {};
-    const std::int64_t batch = args.q.sizes[0], heads = args.q.sizes[1], seq = args.q.sizes[2];
-    if (address(args.lse) % alignof(float) != 0)
+ValidLse check_lse(const float* lse, std::int64_t batch, std::int64_t heads, std::int64_t seq,
+                   std::int64_t batch_stride, std::int64_t head_stride) {
+    if (address(lse) % alignof(float) != 0)
         refuse(ErrorCode::invalid_argument, "lse", "not a multiple of 4 bytes",
                "a pointer to aligned floats");
-    LseStrides s{args.lse_batch_stride, args.lse_head_stride, 0};
+    ValidLse s{batch_stride, head_stride, 0};
     if (s.batch == 0 && s.head == 0)
         s = {heads * seq, seq, 0};
     if (s.head < 0 || s.head > max_stride)
@@ -299,7 +292,9 @@ Problem validate(const AttentionArgs& args) {
     }
     check_no_overlap("o", ".strides", {{{p.o.batch, p.batch}, {p.o.head, p.heads_q}, {p.o.seq, p.seq_q}}},
                      p.dim_v);
-    const LseStrides lse = check_lse(args);
+    const ValidLse lse = args.lse ? check_lse(args.lse, args.q.sizes[0], args.q.sizes[1], args.q.sizes[2],
+                                              args.lse_batch_stride, args.lse_head_stride)
+                                  : ValidLse{};
     p.lse = args.lse != nullptr;
     p.lse_batch_stride = lse.batch;
     p.lse_head_stride = lse.head;
@@ -333,6 +328,11 @@ void validate_output(const char* name, const TensorView& view, const Strides& st
         name, ".strides",
         {{{strides.batch, view.sizes[0]}, {strides.head, view.sizes[1]}, {strides.seq, view.sizes[2]}}},
         view.sizes[3]);
+}
+
+ValidLse validate_lse(const float* lse, std::int64_t batch, std::int64_t heads, std::int64_t seq,
+                      std::int64_t batch_stride, std::int64_t head_stride) {
+    return check_lse(lse, batch, heads, seq, batch_stride, head_stride);
 }
 
 void validate_apart(const char* output, const void* out, std::uint64_t out_bytes, const char* input,

@@ -36,6 +36,14 @@ struct ValidTensor {
 ValidTensor validate_tensor(const char* name, const TensorView& view);
 /// That the elements of an output are distinct.
 void validate_output(const char* name, const TensorView& view, const Strides& strides);
+/// LSE of [batch, heads, seq] floats: alignment, strides (both 0: contiguous), distinct elements. Strides are
+/// canonical. `lse` is not null.
+struct ValidLse {
+    std::int64_t batch = 0, head = 0; ///< elements
+    std::uint64_t bytes = 0;          ///< first to last element
+};
+ValidLse validate_lse(const float* lse, std::int64_t batch, std::int64_t heads, std::int64_t seq,
+                      std::int64_t batch_stride, std::int64_t head_stride);
 /// That an output does not lie in an input's memory.
 void validate_apart(const char* output, const void* out, std::uint64_t out_bytes, const char* input,
                     const void* in, std::uint64_t in_bytes);

@@ -340,6 +340,36 @@ TEST_CASE("the mean key's score brings LSE back") {
     CHECK(wrong == 0);
 }
 
+TEST_CASE("the mean key's score is not added to rows of LSE that overlap, or to what it is computed from") {
+    Context context(simulator(Mode::off));
+    Rows q(context, {2, 4, 75, 128}, 3), k(context, {2, 2, 75, 128}, 4);
+    QuantizeArgs of_k = k.args();
+    of_k.smoothing = Smoothing::measured;
+    of_k.mean = k.mean_data();
+    quantize(context, of_k);
+    runtime::DeviceBuffer buffer(runtime_of(context), 0, 4 * 2 * 4 * 75);
+    MeanScoreArgs good;
+    good.q = q.args().x;
+    good.mean = k.mean_data();
+    good.heads_kv = 2;
+    good.lse = static_cast<float*>(buffer.data());
+    CHECK_NOTHROW(add_mean_score(context, good));
+    const auto refused = [&](auto change) {
+        MeanScoreArgs args = good;
+        change(args);
+        return error_of([&] { add_mean_score(context, args); }).argument();
+    };
+    const std::string strides = "lse_batch_stride, lse_head_stride";
+    CHECK(refused([](MeanScoreArgs& a) { a.lse_head_stride = a.lse_batch_stride = 75; }) == strides);
+    CHECK(refused([](MeanScoreArgs& a) { a.lse_head_stride = 74, a.lse_batch_stride = 300; }) == strides);
+    CHECK(refused([](MeanScoreArgs& a) { a.lse_head_stride = -75; }) == "lse_head_stride");
+    CHECK(refused([](MeanScoreArgs& a) { a.lse = nullptr; }) == "lse");
+    CHECK(refused([&](MeanScoreArgs& a) { a.lse = k.mean_data(); }) == "lse");
+    CHECK(refused([](MeanScoreArgs& a) { a.lse = static_cast<float*>(a.q.data); }) == "lse");
+    CHECK(refused([](MeanScoreArgs& a) { a.heads_kv = 3; }) == "heads_kv");
+    CHECK(refused([](MeanScoreArgs& a) { a.lse_head_stride = 75, a.lse_batch_stride = 301; }) == "lse");
+}
+
 TEST_CASE("a quantization is captured once its kind is resident, and replayed") {
     Context context(simulator(Mode::off));
     Rows rows(context, {1, 2, 100, 128});
