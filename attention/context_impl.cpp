@@ -208,7 +208,9 @@ const Resident* Context::Impl::make_resident(const AttentionArgs& args, const Ca
         refuse_stream(of_stream, device.ordinal);
     check_pointers(runtime, args, problem);
 
-    const Resident* resident = table_.find(call::call_key(problem, device.ordinal, mode));
+    const std::uint64_t generation = table_.generation();
+    const CallKey canonical = call::call_key(problem, device.ordinal, mode);
+    const Resident* resident = table_.find(canonical);
     if (!resident) {
         std::shared_ptr<const Selection> selection;
         if (runtime::is_capturing(runtime, args.stream)) {
@@ -223,16 +225,17 @@ const Resident* Context::Impl::make_resident(const AttentionArgs& args, const Ca
             if (mode == Mode::tune)
                 offer_to_background(basis_of(problem), device.ordinal, *selection);
         }
-        resident = install(problem, std::move(selection), device, mode);
+        resident = install(problem, std::move(selection), device);
+        table_.insert(canonical, resident, generation);
     }
-    table_.insert(key, resident);
+    table_.insert(key, resident, generation);
     return resident;
 }
 
-/// Adds the kernel of `selection` to the table under the problem's canonical key. Host work only: legal while
-/// a stream captures.
+/// Makes the kernel of `selection` resident; the table does not lead to it yet. Host work only: legal while a
+/// stream captures.
 const Resident* Context::Impl::install(const Problem& problem, std::shared_ptr<const Selection> selection,
-                                       const runtime::DeviceInfo& device, Mode mode) {
+                                       const runtime::DeviceInfo& device) {
     const templates::LaunchPlan plan =
         selection->form->plan(problem, selection->schedule, call::shape_of(device));
     auto resident = std::make_unique<Resident>();
@@ -269,7 +272,6 @@ const Resident* Context::Impl::install(const Problem& problem, std::shared_ptr<c
     }
     residents_.push_back(std::move(resident));
     const Resident* installed = residents_.back().get();
-    table_.insert(call::call_key(problem, device.ordinal, mode), installed);
     call::log_line(options_, summary(problem, installed->selection->explanation));
     return installed;
 }
@@ -287,14 +289,18 @@ Explanation Context::Impl::prepare(const Problem& asked, int ordinal, const Prep
     const runtime::DeviceInfo& device = services_.device(ordinal);
     const runtime::DeviceGuard guard(*services_.runtime(), ordinal);
     refuse_capture(ordinal);
+    std::uint64_t generation = table_.generation();
     std::shared_ptr<const Selection> selection = selector_.select(basis_of(problem), device, mode, request);
     if (mode == Mode::tune && !request.retune)
         offer_to_background(basis_of(problem), ordinal, *selection);
-    if (request.retune && !options_.stable)
+    if (request.retune && !options_.stable) {
         table_.clear(); // kernels that were selected before are looked up anew
+        ++generation;   // that was the one
+    }
     Explanation explanation = selection->explanation;
-    if (!table_.find(call::call_key(problem, ordinal, mode)))
-        install(problem, std::move(selection), device, mode);
+    const CallKey key = call::call_key(problem, ordinal, mode);
+    if (!table_.find(key))
+        table_.insert(key, install(problem, std::move(selection), device), generation);
     return explanation;
 }
 
@@ -325,7 +331,8 @@ Explanation Context::Impl::take_proposal(const Problem& asked, int ordinal, cons
     selector_.take(basis_of(problem), device, options_.mode, proposal.unsuited, selection);
     table_.clear(); // kernels that were selected before are looked up anew
     Explanation explanation = selection->explanation;
-    install(problem, std::move(selection), device, options_.mode);
+    table_.insert(call::call_key(problem, ordinal, options_.mode),
+                  install(problem, std::move(selection), device));
     return explanation;
 }
 

@@ -54,7 +54,7 @@ class [[gnu::visibility("hidden")]] Context::Impl {
   private:
     const call::Resident* make_resident(const AttentionArgs& args, const call::CallKey& key);
     const call::Resident* install(const Problem& problem, std::shared_ptr<const call::Selection> selection,
-                                  const runtime::DeviceInfo& device, Mode mode);
+                                  const runtime::DeviceInfo& device);
     void launch(const AttentionArgs& args, const call::Resident& resident);
     void offer_to_background(const Problem& problem, int device, const call::Selection& selection);
     call::BackgroundTuner::Done tune_in_background(const call::BackgroundJob& job,

@@ -56,6 +56,16 @@ const Resident* DispatchTable::find(const CallKey& key) const noexcept {
 
 void DispatchTable::insert(const CallKey& key, const Resident* resident) {
     const std::lock_guard lock(writing_);
+    insert_locked(key, resident);
+}
+
+void DispatchTable::insert(const CallKey& key, const Resident* resident, std::uint64_t generation) {
+    const std::lock_guard lock(writing_);
+    if (generation_.load(std::memory_order_relaxed) == generation)
+        insert_locked(key, resident);
+}
+
+void DispatchTable::insert_locked(const CallKey& key, const Resident* resident) {
     const std::uint64_t hashed = hash(key);
     if (Entry* known = probe(*arrays_.back(), key, hashed)) {
         if (known->resident.exchange(resident, std::memory_order_acq_rel) != resident)
@@ -81,6 +91,7 @@ void DispatchTable::insert(const CallKey& key, const Resident* resident) {
 void DispatchTable::clear() {
     const std::lock_guard lock(writing_);
     first_live_ = entries_.size();
+    generation_.fetch_add(1, std::memory_order_release);
     publish(std::make_unique<Array>(first_size));
     version_.store(next_version(), std::memory_order_release);
 }

@@ -28,6 +28,10 @@ class DispatchTable {
     const Resident* find(const CallKey& key) const noexcept;
     /// Adds the key, or lets it lead to another resident kernel from the next call on.
     void insert(const CallKey& key, const Resident* resident);
+    /// The same, unless the table was emptied since `generation` was asked for: what has been selected by then
+    /// may be outdated.
+    void insert(const CallKey& key, const Resident* resident, std::uint64_t generation);
+    std::uint64_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
 
     /// Empties the table. Residents that calls under way have found stay valid: they are not the table's.
     void clear();
@@ -41,10 +45,12 @@ class DispatchTable {
     struct Array;
     static Entry* probe(const Array& array, const CallKey& key, std::uint64_t hash) noexcept;
     static void place(Array& array, Entry* entry) noexcept;
+    void insert_locked(const CallKey& key, const Resident* resident);
     void publish(std::unique_ptr<Array> array);
 
     std::atomic<const Array*> array_;
     std::atomic<std::uint64_t> version_;
+    std::atomic<std::uint64_t> generation_{0}; ///< how often the table was emptied
     std::mutex writing_;
     std::vector<std::unique_ptr<Array>> arrays_;
     std::vector<std::unique_ptr<Entry>> entries_; ///< the newest array holds those from first_live_ on

@@ -185,12 +185,17 @@ std::shared_ptr<const Selection> Selector::in_slot(Job& job, Slot& its, bool ane
     }
     if (auto known = its.selection.load(); known && !anew)
         return known;
+    std::unique_lock maps(maps_lock_);
+    const std::uint64_t begun = forgotten_;
+    maps.unlock();
     make_it();
     if (auto known = its.selection.load(); known && options_.stable) // stored for others; here it stays
         return known;
     job.explanation().resident = true;
     auto made = std::make_shared<const Selection>(std::move(job.selection));
-    its.selection.store(made);
+    maps.lock();
+    if (forgotten_ == begun)
+        its.selection.store(made);
     return made;
 }
 
@@ -659,6 +664,7 @@ void Selector::take(const Problem& problem, const runtime::DeviceInfo& device, M
 
 void Selector::forget() {
     const std::lock_guard lock(maps_lock_);
+    ++forgotten_;
     for (auto& [key, slot] : slots_)
         slot->selection.store(nullptr);
 }

@@ -120,6 +120,7 @@ class Selector {
 
     std::mutex maps_lock_; ///< over the three maps; never held while working
     std::map<SlotKey, std::unique_ptr<Slot>> slots_;
+    std::uint64_t forgotten_ = 0; ///< how often: a selection that was begun before is not kept
     std::map<std::pair<Digest, int>, std::weak_ptr<const LoadedBinary>> loaded_;
     std::map<int, std::unique_ptr<std::timed_mutex>>
         tuning_; ///< one tuning at a time per device: timings must not overlap

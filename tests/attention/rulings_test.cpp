@@ -88,6 +88,26 @@ TEST_CASE("a banned default makes way for its neighbour, in every mode but off, 
     CHECK(context.prepare(problem).cache == CacheResult::hit);
 }
 
+TEST_CASE("a choice that was begun before a ruling does not outlast it") {
+    const TemporaryFolder folder;
+    Context context(simulator(Mode::tune, folder.path()));
+    struct Ruling : tuner::MeasurementSink {
+        explicit Ruling(Context& on) : context(on) {}
+        void measured(const Measurement&) override { context.impl().forget(); }
+        Context& context;
+    } in_the_middle(context);
+    call::PrepareRequest request;
+    request.tuning.emplace().budget_s = 0;
+    request.tuning->candidates = std::vector<Schedule>{space().at(1)};
+    request.sink = &in_the_middle;
+    const Explanation chosen = context.impl().prepare(problem, 0, request);
+    CHECK(chosen.resident); // for the call that asked
+    CHECK_FALSE(context.explain(problem).resident);
+    pin(context, problem, space().at(2).canonical());
+    call_and_check(context, problem);
+    CHECK(context.explain(problem).schedule == space().at(2).canonical());
+}
+
 TEST_CASE("a roll back brings the former winner back") {
     const TemporaryFolder folder;
     Context context(simulator(Mode::replay, folder.path()));
