@@ -43,7 +43,7 @@ std::string policy_of(const Explanation& explanation) {
 
 } // namespace
 
-TEST_CASE("what a race has decided is tuned again in the background, and serves from the next call on") {
+TEST_CASE("what a short tuning has decided is tuned again in the background, and serves from the next call on") {
     const TemporaryFolder folder;
     Context context(idle_tuning(folder.path()));
     CHECK(policy_of(tune_shortly(context, problem)) == "model");
@@ -55,6 +55,19 @@ TEST_CASE("what a race has decided is tuned again in the background, and serves 
     call_and_check(context, problem);
     Context other(simulator(Mode::must_hit, folder.path()));
     CHECK(policy_of(other.prepare(problem)) == "sustained");
+}
+
+TEST_CASE("what a race on measured time has decided is tuned again too") {
+    const TemporaryFolder folder;
+    Context context(idle_tuning(folder.path()));
+    call::PrepareRequest request;
+    request.tuning.emplace().budget_s = 0;
+    request.tuning->policy = "race";
+    request.tuning->candidates.emplace();
+    request.tuning->race.most_launches = 2;
+    CHECK(policy_of(context.impl().prepare(problem, 0, request)) == "race");
+    REQUIRE(comes_true([&] { return context.counters().retuned == 1; }));
+    CHECK(policy_of(context.prepare(problem)) == "sustained");
 }
 
 TEST_CASE("stable: the verdict is stored, and what serves the shape stays") {
