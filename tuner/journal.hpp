@@ -26,7 +26,7 @@ class Journal {
 
     /// A finished measurement of the schedule's binary.
     std::optional<Measurement> find(const Schedule& schedule, const std::string& binary_digest) const;
-    /// How many times a process has begun the candidate and not come back.
+    /// How many times a tuning has begun the candidate and was over before it, killed or by its budget.
     std::uint32_t lost(const Schedule& schedule) const;
     std::size_t size() const noexcept { return done_.size(); }
 

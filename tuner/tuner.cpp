@@ -410,7 +410,7 @@ class Tuning {
         std::optional<Passed> passed;
         if (journal_ && journal_->lost(point.schedule) >= 2) {
             measurement.status = CandidateStatus::crashed;
-            measurement.message = "two processes ended while they ran it";
+            measurement.message = "two tunings ended while they ran it";
         } else if (Binary* binary = binaries_.get(point.schedule, measurement)) {
             // The default runs again in any case: the bits of the others are compared with its.
             const auto known = journal_ && !outcome_.measurements.empty()
@@ -425,7 +425,9 @@ class Tuning {
                 if (journal_)
                     keep_journal([&] { journal_->begin(point.schedule); });
                 passed = gate_and_time(point.schedule, *binary, measurement, effort);
-                if (journal_)
+                if (cut_short_) // nothing is known of it: it counts as lost, and is tried once more
+                    unfinished_ = true;
+                else if (journal_)
                     keep_journal([&] { journal_->end(measurement); });
             }
         }
@@ -489,9 +491,10 @@ class Tuning {
         if (!worker_)
             worker_.emplace(options_.worker, *runtime_, device_, form_.name(), cut_.problem, inputs_,
                             options_.gate_rows);
-        double limit = options_.candidate_limit_s > 0 ? options_.candidate_limit_s
-                       : slowest_gate_s_ > 0          ? std::max(5.0, 20 * slowest_gate_s_)
-                                                      : 60.0;
+        const double own_limit = options_.candidate_limit_s > 0 ? options_.candidate_limit_s
+                                 : slowest_gate_s_ > 0          ? std::max(5.0, 20 * slowest_gate_s_)
+                                                                : 60.0;
+        double limit = own_limit;
         if (options_.budget_s > 0)
             limit = std::min(limit, std::max(0.05, options_.budget_s - watch_.seconds()));
         const Stopwatch gate;
@@ -500,6 +503,9 @@ class Tuning {
             slowest_gate_s_ = std::max(slowest_gate_s_, gate.seconds());
         else
             ++outcome_.gated;
+        cut_short_ = measurement.status == CandidateStatus::timed_out && limit < own_limit;
+        if (cut_short_)
+            measurement.message += ", for the budget was spent";
         return passed;
     }
 
@@ -685,6 +691,7 @@ class Tuning {
     std::vector<const Measurement*> recalled_; ///< of each point; null: it has to be measured
     double default_then_ms_ = 0;               ///< the default's time when those were taken
     bool lost_ = false, unfinished_ = false;
+    bool cut_short_ = false; ///< the budget ended before the last candidate's own limit
     std::optional<GateWorker> worker_;
     double slowest_gate_s_ = 0; ///< of the candidates that passed in the worker
     double slowest_s_ = 0;      ///< of the candidates so far: whether the next one still fits into the budget

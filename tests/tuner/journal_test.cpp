@@ -144,7 +144,7 @@ TEST_CASE("a candidate with which two processes ended is not tried again") {
     for (const Measurement& m : outcome.measurements)
         if (m.schedule == CopyTemplate::schedule(0)) {
             CHECK(m.status == CandidateStatus::crashed);
-            CHECK(m.message == "two processes ended while they ran it");
+            CHECK(m.message == "two tunings ended while they ran it");
         }
     CHECK_FALSE(outcome.schedule == CopyTemplate::schedule(0));
 }

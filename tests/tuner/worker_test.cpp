@@ -125,6 +125,25 @@ TEST_CASE("a candidate that hangs costs no more than the budget, and the default
     CHECK(outcome.measurements.at(1).status == CandidateStatus::timed_out);
 }
 
+TEST_CASE("a candidate that only the budget has ended is tried again, and twice at most") {
+    const std::string journal =
+        (std::filesystem::temp_directory_path() / ("zyfa-budget-" + std::to_string(getpid()))).string();
+    std::filesystem::remove(journal);
+    Bench bench;
+    const Schedule hang = CopyTemplate::schedule(0, "hang");
+    bench.options.journal = journal;
+    bench.options.candidates = {CopyTemplate::schedule(10), hang};
+    bench.options.candidate_limit_s = 60;
+    for (int tuning = 1; tuning <= 3; ++tuning) {
+        bench.options.budget_s = tuning == 3 ? 0 : 2;
+        const tuner::Outcome outcome = bench.tune();
+        CAPTURE(of(outcome, hang).message);
+        CHECK(of(outcome, hang).status ==
+              (tuning == 3 ? CandidateStatus::crashed : CandidateStatus::timed_out));
+    }
+    CHECK_FALSE(std::filesystem::exists(journal));
+}
+
 TEST_CASE("a candidate that tears its process down is crashed, with the signal's name") {
     Bench bench;
     bench.options.worker = worker_command("child: a worker that a candidate tears down");
@@ -198,5 +217,5 @@ TEST_CASE(
     const tuner::Outcome outcome = bench.tune();
     CHECK(outcome.resumed == 1); // the other candidate; the default is always measured again
     CHECK(of(outcome, CopyTemplate::schedule(0, "hang")).status == CandidateStatus::crashed);
-    CHECK(of(outcome, CopyTemplate::schedule(0, "hang")).message.find("two processes ended") == 0);
+    CHECK(of(outcome, CopyTemplate::schedule(0, "hang")).message.find("two tunings ended") == 0);
 }
