@@ -119,7 +119,11 @@ ForeignCandidate read_foreign(const std::string& file, const templates::Template
         file + " (" + (assembly ? "edited assembly" : "code object") + ", BLAKE2b " + content.hex() + ")";
     if (assembly) {
         candidate.kernel.assembly = text;
-        candidate.code = assembler.assemble(text, candidate.kernel.target, candidate.kernel.name);
+        try {
+            candidate.code = assembler.assemble(text, candidate.kernel.target, candidate.kernel.name);
+        } catch (const Error& error) {
+            throw Error(error.code(), file, file + ": " + error.what());
+        }
     } else {
         candidate.kernel.assembly = "code object " + content.hex() + "\n";
         const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
