@@ -18,6 +18,7 @@
 #include "cli/measurement_table.hpp"
 #include "core/keys.hpp"
 #include "core/problem_json.hpp"
+#include "core/profile_key.hpp"
 #include "core/validate.hpp"
 #include "tuner/timing.hpp"
 
@@ -57,37 +58,47 @@ class Ignore : public tuner::MeasurementSink {
     void measured(const Measurement&) override {}
 };
 
-double budget_of(const std::optional<double>& asked, const std::string& policy) {
-    // Blocks of a second take their time: a budget would only cut the verdict short.
-    return asked.value_or(policy.empty() || policy == "model" || policy == "race" ? 60 : 0);
+enum class Result { faster, slower, tie, withheld, failed };
+
+bool measured(const Measurement& measurement) {
+    return measurement.status == CandidateStatus::measured;
 }
 
-enum class Result { faster, slower, tie, withheld, failed };
+bool has_interval(const Measurement& candidate) {
+    return candidate.gain_low != 0 || candidate.gain_high != 0;
+}
+
+double gain_of(const Measurement& baseline, const Measurement& candidate) {
+    return has_interval(candidate) ? candidate.gain : baseline.median_ms / candidate.median_ms - 1;
+}
 
 /// `candidate` against the baseline, which is measurements.front().
 Result result_of(const tuner::Outcome& outcome, const Measurement& candidate, double precision) {
     const Measurement& baseline = outcome.measurements.front();
-    if (candidate.status != CandidateStatus::measured || baseline.status != CandidateStatus::measured)
+    if (candidate.status == CandidateStatus::skipped) // the budget was spent, or Ctrl-C
+        return Result::withheld;
+    if (!measured(candidate) || !measured(baseline))
         return Result::failed;
     if (outcome.evidence.verdict.starts_with("withheld"))
         return Result::withheld;
     if (outcome.schedule == candidate.schedule)
         return Result::faster;
-    const bool interval = candidate.gain_low != 0 || candidate.gain_high != 0;
     const double least = candidate.policy == "model" ? std::max(precision, tuner::model_error) : precision;
-    const double gain = interval ? candidate.gain : baseline.median_ms / candidate.median_ms - 1;
-    const bool slower = interval ? candidate.gain_high < 0 && gain <= -precision : gain <= -least;
-    return slower && candidate.policy != "race" ? Result::slower
-           : slower && interval                 ? Result::slower
-                                                : Result::tie;
+    const double gain = gain_of(baseline, candidate);
+    const bool computed = !has_interval(candidate) && candidate.policy != "race";
+    if ((computed || candidate.gain_high < 0) && gain <= -least)
+        return Result::slower;
+    // Of those that are faster the tuning has one winner; it is not this one.
+    const bool other_won = outcome.schedule != baseline.schedule;
+    return other_won && (computed || candidate.gain_low > 0) && gain >= least ? Result::faster : Result::tie;
 }
 
+/// "+1.23% (+1.10% to +1.36%)", or why there is no time.
 std::string gain_in_words(const Measurement& baseline, const Measurement& candidate) {
-    const double gain = candidate.gain_low != 0 || candidate.gain_high != 0
-                            ? candidate.gain
-                            : baseline.median_ms / candidate.median_ms - 1;
-    std::string text = fmt::format("{:+.2f}%", 100 * gain);
-    if (candidate.gain_low != 0 || candidate.gain_high != 0)
+    if (!measured(candidate))
+        return candidate.message;
+    std::string text = fmt::format("{:+.2f}%", 100 * gain_of(baseline, candidate));
+    if (has_interval(candidate))
         text += fmt::format(" ({:+.2f}% to {:+.2f}%)", 100 * candidate.gain_low, 100 * candidate.gain_high);
     return text;
 }
@@ -159,6 +170,11 @@ Problem typical_problem(const WinnerKey& key) {
 }
 
 } // namespace
+
+double tuning_budget(const std::optional<double>& asked, const std::string& policy) {
+    // Blocks of a second take their time: a budget would only cut the verdict short.
+    return asked.value_or(policy.empty() || policy == "model" || policy == "race" ? 60 : 0);
+}
 
 void add_isolation_flags(CLI::App& command, IsolationFlags& flags) {
     command
@@ -245,7 +261,7 @@ ExitCode compare(const CommonOptions& common, const ComparisonFlags& flags) {
             tuning.candidates->push_back(candidate.schedule);
     tuning.baseline = candidates.front().schedule;
     tuning.policy = flags.policy;
-    tuning.budget_s = budget_of(flags.budget_s, flags.policy);
+    tuning.budget_s = tuning_budget(flags.budget_s, flags.policy);
     tuning.gate_rows = flags.rows;
     tuning.tie = flags.precision;
     tuning.race.finalists = candidates.size();
@@ -276,15 +292,16 @@ ExitCode compare(const CommonOptions& common, const ComparisonFlags& flags) {
     for (std::size_t i = 1; i < candidates.size(); ++i) {
         const Measurement& measurement = measurement_of(outcome, candidates[i].schedule);
         const Result result = result_of(outcome, measurement, flags.precision);
-        std::string words = to_string(result);
+        const Measurement& culprit = measured(measurement) ? baseline : measurement;
+        std::string words = fmt::format("{}: {}", candidates[i].name, to_string(result));
         if (result == Result::failed)
-            words += fmt::format(": {} is {}: {}", candidates[i].name, to_string(measurement.status),
-                                 measurement.message);
+            words += fmt::format(": {} is {}: {}", &culprit == &baseline ? candidates.front().name : "it",
+                                 to_string(culprit.status), culprit.message);
+        else if (result == Result::tie || result == Result::withheld)
+            words += ": " + gain_in_words(baseline, measurement);
         else
             words += " than the baseline: " + gain_in_words(baseline, measurement);
-        if (result == Result::tie || result == Result::withheld)
-            words = fmt::format("{}: {}", to_string(result), gain_in_words(baseline, measurement));
-        facts.add(candidates[i].name, words);
+        facts.add("result", words);
         json["comparisons"].push_back({{"candidate", candidates[i].name}, {"result", to_string(result)}});
         if (result == Result::failed)
             code = ExitCode::check_failed;
@@ -331,7 +348,7 @@ ExitCode verify_winner(const CommonOptions& common, const std::string& prefix, C
         if (record.data_profile != "gaussian")
             data += fmt::format("; the winner was tuned on {} (name it with --input)", record.data_profile);
     }
-    if (bench.key_of(problem).digest() != record.key)
+    if (bench.key_of(problem).canonical() != key_without_profile(record.key_text))
         throw Error(ErrorCode::invalid_argument, input_given ? "--input" : "--device",
                     fmt::format("the problem here has another key ({}) than the winner ({})",
                                 bench.key_of(problem).canonical(), record.key_text));
@@ -339,7 +356,7 @@ ExitCode verify_winner(const CommonOptions& common, const std::string& prefix, C
     tuner::Options tuning;
     tuning.candidates.emplace(1, winner);
     tuning.policy = flags.policy.empty() ? record.policy : flags.policy;
-    tuning.budget_s = budget_of(flags.budget_s, tuning.policy);
+    tuning.budget_s = tuning_budget(flags.budget_s, tuning.policy);
     tuning.gate_rows = flags.rows;
     tuning.tie = flags.precision;
     tuning.race.finalists = 1;
@@ -349,26 +366,30 @@ ExitCode verify_winner(const CommonOptions& common, const std::string& prefix, C
     const Measurement& now = measurement_of(outcome, winner);
     const Measurement& fallback = outcome.measurements.front();
     const bool is_default = fallback.schedule == winner;
-    const bool rebuilt = now.binary_digest != record.binary.hex();
+    const bool rebuilt = !now.binary_digest.empty() && now.binary_digest != record.binary.hex();
 
     std::string holds, why;
     ExitCode code = ExitCode::ok;
     const Result result = result_of(outcome, now, flags.precision);
-    if (is_default && now.status == CandidateStatus::measured) {
+    const std::string gain = gain_in_words(fallback, now) + " against the default schedule";
+    if (is_default && measured(now)) {
         holds = "holds";
         why = "it is the default schedule, and passes its gate";
-    } else if (result == Result::faster) {
+    } else if (measured(now) && !measured(fallback)) {
         holds = "holds";
-        why = gain_in_words(fallback, now) + " against the default schedule";
+        why = fmt::format("it passes its gate; the default schedule is {}: {}", to_string(fallback.status),
+                          fallback.message);
     } else if (result == Result::failed) {
         holds = "no longer";
         why = fmt::format("{}: {}", to_string(now.status), now.message);
-    } else if (result == Result::slower) {
-        holds = "no longer";
-        why = gain_in_words(fallback, now) + " against the default schedule";
+    } else if (result == Result::faster || result == Result::slower) {
+        holds = result == Result::faster ? "holds" : "no longer";
+        why = gain;
     } else {
         holds = to_string(result);
-        why = gain_in_words(fallback, now) + " against the default schedule; " + outcome.evidence.verdict;
+        why = now.status == CandidateStatus::skipped ? now.message : gain;
+        if (outcome.evidence.verdict.starts_with("withheld"))
+            why += "; " + outcome.evidence.verdict;
     }
     if (holds == "no longer")
         code = ExitCode::check_failed;
@@ -391,18 +412,22 @@ ExitCode verify_winner(const CommonOptions& common, const std::string& prefix, C
         fmt::print("{}\n", json.dump(2));
         return code;
     }
-    const char* simulated = now.simulated ? " (simulated)" : "";
+    const auto time_of = [](const Measurement& measurement) -> std::string {
+        return measured(measurement)
+                   ? milliseconds(measurement.median_ms) + (measurement.simulated ? " (simulated)" : "")
+                   : to_string(measurement.status);
+    };
     Facts facts(fmt::format("{}: {}", holds, why));
     facts.add("key", record.key_text)
         .add("schedule", record.schedule)
         .add("then", fmt::format("{}, by {}", evidence.verdict, record.policy))
-        .add("now", fmt::format("{}{}; the default schedule {}{}, by {}", milliseconds(now.median_ms),
-                                simulated, milliseconds(fallback.median_ms), simulated, tuning.policy))
+        .add("now", fmt::format("{}; the default schedule {}, by {}", time_of(now), time_of(fallback),
+                                tuning.policy))
         .add("problem", to_string(problem))
         .add("input", data);
     if (rebuilt)
         facts.add("binary", "this build makes another binary of the schedule than the one that was measured");
-    if (!now.message.empty())
+    if (measured(now) && !now.message.empty())
         facts.add("note", now.message);
     facts.print();
     return code;

@@ -28,6 +28,9 @@ void add_isolation_flags(CLI::App& command, IsolationFlags& flags);
 /// `files`: whether a candidate comes from one.
 void apply(const IsolationFlags& flags, bool simulated, bool files, tuner::Options& options);
 
+/// Seconds: what was asked for, else a minute, or no limit where a policy takes long blocks.
+double tuning_budget(const std::optional<double>& asked, const std::string& policy);
+
 /// Whether a candidate's name is that of a file: "kernel.s", "./x/kernel.co"; a schedule has a brace.
 bool names_file(const std::string& candidate);
 

@@ -92,9 +92,7 @@ ExitCode tune(const CommonOptions& common, const TuneFlags& flags) {
     call::PrepareRequest request;
     tuner::Options& tuning = request.tuning.emplace();
     request.inputs = std::move(inputs.inputs);
-    // Blocks of a second take their time: a budget would only cut the verdict short.
-    const bool long_blocks = !flags.policy.empty() && flags.policy != "model" && flags.policy != "race";
-    tuning.budget_s = flags.budget_s.value_or(long_blocks ? 0 : 60);
+    tuning.budget_s = tuning_budget(flags.budget_s, flags.policy);
     tuning.policy = flags.policy;
     tuning.search = flags.search;
     tuning.guide = flags.guide;

@@ -203,7 +203,7 @@ class Protocol {
         case Decision::faster:
             return "faster by " + percent(std::expm1(comparison.gain.mean)) + range;
         case Decision::slower:
-            return "slower by " + percent(std::expm1(-comparison.gain.mean)) + range;
+            return "slower by " + percent(-std::expm1(comparison.gain.mean)) + range;
         case Decision::withheld:
             return "withheld: " + withheld;
         default:

@@ -2,12 +2,18 @@
 // zyfa compare, zyfa tune --verify, kernels from files, and rulings, as a user meets them.
 #include <map>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "cache/store.hpp"
+#include "core/digest.hpp"
+#include "core/profile_key.hpp"
+#include "core/schedule.hpp"
 #include "tests/cli/tool.hpp"
 
+using namespace zyfa;
 using namespace zyfa::test;
 
 namespace {
@@ -78,6 +84,57 @@ TEST_CASE("compare says which is faster, and exit code 9 says that it is undecid
     CHECK(json["simulated"] == true);
     CHECK(tool.run("compare default default" + shape).code == 2);
     CHECK(tool.run("compare default" + shape).code == 2);
+}
+
+TEST_CASE("of three, each is held against the first; what was not measured is withheld") {
+    Tool tool;
+    const auto parts = [](const char* count) {
+        return std::string("'bf16_fwd_d128{chiplet_map=runs,key_order=from_first,key_parts=") + count +
+               ",nan_exact=true,persistent=true,tau=0.5}'";
+    };
+    const std::string long_rows = " --seq 1024 --heads 1 ";
+    const auto results = [](const Json& json) {
+        std::vector<std::string> list;
+        for (const Json& comparison : json["comparisons"])
+            list.push_back(comparison["result"]);
+        return list;
+    };
+    const std::string three = "compare " + parts("1") + " " + parts("2") + " " + parts("4") + long_rows;
+    CHECK(results(tool.json(three)) == std::vector<std::string>{"faster", "faster"});
+    CHECK(results(tool.json(three + "--policy model")) == std::vector<std::string>{"faster", "faster"});
+    CHECK(results(tool.json(three + "--budget 0.001")) == std::vector<std::string>{"withheld", "withheld"});
+    CHECK(results(tool.json("compare " + parts("4") + " " + parts("1") + long_rows)) ==
+          std::vector<std::string>{"slower"});
+}
+
+TEST_CASE("verify of a winner that is slower than the default says no longer; one not measured is withheld") {
+    Tool tool;
+    const std::string long_rows = " --seq 1024 --heads 1 ";
+    REQUIRE(tool.run("tune --candidate 'bf16_fwd_d128{chiplet_map=none,key_order=from_first,key_parts=4,"
+                     "nan_exact=true,persistent=true,tau=0.5}'" +
+                     long_rows)
+                .code == 0);
+    cache::Cache cache({.user_dir = tool.folder.path("c"), .read_only = {}});
+    cache::Found found = cache.find(cache.winners().at(0).key).value();
+    found.winner.schedule = Schedule::parse("bf16_fwd_d128{chiplet_map=runs,key_order=from_first,key_parts=1,"
+                                            "nan_exact=true,persistent=true,tau=0.5}")
+                                .canonical();
+    cache.publish(found.winner, found.binary);
+    cache::WinnerRecord beside = found.winner;
+    beside.data_profile = "captured:a";
+    beside.key_text = key_with_profile(beside.key_text, beside.data_profile);
+    beside.key = digest(beside.key_text);
+    cache.publish(beside, found.binary);
+    for (const Digest& key : {found.winner.key, beside.key}) {
+        const std::string verify = "tune --verify " + key.hex();
+        const Json json = tool.json(verify, 1);
+        CHECK(json["result"] == "no longer");
+        CHECK(json["same_binary"] == false);
+        CHECK(tool.json(verify + " --policy sustained", 1)["result"] == "no longer");
+        const Json unmeasured = tool.json(verify + " --budget 0.001", 9);
+        CHECK(unmeasured["result"] == "withheld");
+        CHECK(unmeasured["why"] == "the budget was spent");
+    }
 }
 
 TEST_CASE("verify says that a fresh winner holds; pins and bans are seen by every command") {
