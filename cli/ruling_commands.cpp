@@ -12,9 +12,9 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "attention/services.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
+#include "cli/pack_place.hpp"
 #include "core/keys.hpp"
 #include "core/schedule.hpp"
 #include "zyfa/error.hpp"
@@ -30,11 +30,6 @@ struct RulingFlags {
     std::string key, schedule, reason;
     bool every_key = false, and_ban = false;
 };
-
-cache::Cache open_user_cache() {
-    const ContextOptions options = ContextOptions::from_environment();
-    return cache::Cache({.user_dir = call::user_cache_dir(options), .read_only = options.cache_layers});
-}
 
 struct NamedKey {
     Digest digest;
@@ -134,7 +129,7 @@ void rule(cache::Cache& cache, const NamedKey& key, RulingRecord::Kind kind, con
 }
 
 ExitCode pin(const CommonOptions& common, const RulingFlags& flags) {
-    cache::Cache cache = open_user_cache();
+    cache::Cache cache = open(place());
     const NamedKey key = key_of(cache, flags.key);
     std::string schedule = flags.schedule;
     if (schedule.empty()) {
@@ -151,7 +146,7 @@ ExitCode pin(const CommonOptions& common, const RulingFlags& flags) {
 }
 
 ExitCode unpin(const CommonOptions& common, const RulingFlags& flags) {
-    cache::Cache cache = open_user_cache();
+    cache::Cache cache = open(place());
     const NamedKey key = key_of(cache, flags.key);
     for (const RulingRecord& ruling : cache.rulings(key.digest)) {
         if (ruling.kind == RulingRecord::Kind::pin && cache.repeal(key.digest, ruling.schedule)) {
@@ -179,7 +174,7 @@ std::string schedule_of(const RulingFlags& flags) {
 }
 
 ExitCode ban(const CommonOptions& common, const RulingFlags& flags) {
-    cache::Cache cache = open_user_cache();
+    cache::Cache cache = open(place());
     const std::string schedule = schedule_of(flags);
     const NamedKey key = key_or_every(cache, flags);
     rule(cache, key, RulingRecord::Kind::ban, schedule, flags.reason);
@@ -187,7 +182,7 @@ ExitCode ban(const CommonOptions& common, const RulingFlags& flags) {
 }
 
 ExitCode unban(const CommonOptions& common, const RulingFlags& flags) {
-    cache::Cache cache = open_user_cache();
+    cache::Cache cache = open(place());
     const std::string schedule = schedule_of(flags);
     const NamedKey key = key_or_every(cache, flags);
     for (const RulingRecord& ruling : cache.rulings(key.digest)) {
@@ -200,12 +195,12 @@ ExitCode unban(const CommonOptions& common, const RulingFlags& flags) {
 }
 
 ExitCode history(const CommonOptions& common, const RulingFlags& flags) {
-    cache::Cache cache = open_user_cache();
+    cache::Cache cache = open(place());
     return answer(common, cache, key_of(cache, flags.key), "");
 }
 
 ExitCode roll_back(const CommonOptions& common, const RulingFlags& flags) {
-    cache::Cache cache = open_user_cache();
+    cache::Cache cache = open(place());
     const NamedKey key = key_of(cache, flags.key);
     const std::optional<cache::WinnerRecord> left = cache.find_winner(key.digest);
     const std::string wanted = flags.schedule.empty() ? "" : canonical(flags.schedule);
