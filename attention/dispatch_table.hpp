@@ -28,8 +28,8 @@ class DispatchTable {
     const Resident* find(const CallKey& key) const noexcept;
     /// Adds the key, or lets it lead to another resident kernel from the next call on.
     void insert(const CallKey& key, const Resident* resident);
-    /// The same, unless the table was emptied since `generation` was asked for: what has been selected by then
-    /// may be outdated.
+    /// The same, unless the table was emptied since `generation` was asked for: what has been selected by
+    /// then may be outdated.
     void insert(const CallKey& key, const Resident* resident, std::uint64_t generation);
     std::uint64_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
 

@@ -43,7 +43,8 @@ std::string policy_of(const Explanation& explanation) {
 
 } // namespace
 
-TEST_CASE("what a short tuning has decided is tuned again in the background, and serves from the next call on") {
+TEST_CASE(
+    "what a short tuning has decided is tuned again in the background, and serves from the next call on") {
     const TemporaryFolder folder;
     Context context(idle_tuning(folder.path()));
     CHECK(policy_of(tune_shortly(context, problem)) == "model");
