@@ -70,6 +70,17 @@ std::vector<MeasurementRecord> PackLayer::measurements(const Digest& winner_key)
     return result;
 }
 
+void deliver(const Content& content, const RecordVisitor& visitor) {
+    const auto each = [](const auto& records, const auto& receive) {
+        if (receive)
+            for (const auto& record : records)
+                receive(record);
+    };
+    each(content.winners, visitor.winner);
+    each(content.binaries, visitor.binary);
+    each(content.measurements, visitor.measurement);
+}
+
 void PackLayer::visit(const RecordVisitor& visitor) {
     const std::lock_guard lock(mutex_);
     const Pack* p = pack();
@@ -77,15 +88,7 @@ void PackLayer::visit(const RecordVisitor& visitor) {
         return;
     std::vector<std::string> damage;
     const Content content = p->content(damage);
-    for (const WinnerRecord& record : content.winners)
-        if (visitor.winner)
-            visitor.winner(record);
-    for (const BinaryRecord& record : content.binaries)
-        if (visitor.binary)
-            visitor.binary(record);
-    for (const MeasurementRecord& record : content.measurements)
-        if (visitor.measurement)
-            visitor.measurement(record);
+    deliver(content, visitor);
     for (const std::string& line : damage)
         report(line);
 }

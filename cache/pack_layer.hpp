@@ -13,6 +13,9 @@
 
 namespace zyfa::cache {
 
+/// Gives `visitor` the records of `content`.
+void deliver(const Content& content, const RecordVisitor& visitor);
+
 class PackLayer final : public Layer {
   public:
     /// `signers_file` is read with the pack, so that a revocation counts for whoever opens it next.

@@ -31,15 +31,7 @@ class OpenedPack final : public Layer {
         const Content content = pack_.content(damage);
         if (!damage.empty())
             throw Error(ErrorCode::invalid_argument, path_, "is refused: " + damage.front());
-        for (const WinnerRecord& record : content.winners)
-            if (visitor.winner)
-                visitor.winner(record);
-        for (const BinaryRecord& record : content.binaries)
-            if (visitor.binary)
-                visitor.binary(record);
-        for (const MeasurementRecord& record : content.measurements)
-            if (visitor.measurement)
-                visitor.measurement(record);
+        deliver(content, visitor);
     }
     Statistics statistics() override {
         const Pack::Counts counts = pack_.counts();
