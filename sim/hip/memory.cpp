@@ -88,7 +88,7 @@ void release(void* pointer) {
     require(allocation.address == address_of(pointer), hipErrorInvalidValue,
             "not the begin of an allocation");
     const PointerNotes notes = notes_of(allocation.address);
-    require(!notes.registered && !notes.variable, hipErrorInvalidValue,
+    require(!notes.registered && !notes.variable && !notes.of_other_process, hipErrorInvalidValue,
             "not allocated by hipMalloc or its kin");
     try {
         synchronize(process.device(allocation.device));
@@ -106,6 +106,8 @@ void release_now(std::uint64_t address) {
     const std::uint64_t bytes = allocation->size;
     const PointerNotes notes = notes_of(address);
     forget(address);
+    if (notes.shared) // what uses the addresses next is not shared
+        unshare(address, bytes);
     memory.release(address);
     if (notes.pool)
         notes.pool->given_back(bytes);

@@ -15,6 +15,8 @@ inline std::uint64_t address_of(const void* pointer) {
 }
 
 struct Pool;
+class File;
+class FileMapping;
 
 /// Beyond the engine's Allocation.
 struct PointerNotes {
@@ -23,6 +25,9 @@ struct PointerNotes {
     std::shared_ptr<Pool> pool; ///< that it came from
     bool freeing = false;       ///< a stream-ordered free of it is on its way
     bool variable = false;      ///< belongs to a code object or the library; not the caller's to free
+    std::shared_ptr<const FileMapping> mapping; ///< that it lies in
+    bool of_other_process = false;              ///< hipIpcOpenMemHandle: not for hipFree
+    std::shared_ptr<const File> shared;         ///< hipIpcGetMemHandle: its bytes, for other processes
 };
 
 void note(std::uint64_t base, const PointerNotes& notes);
@@ -50,5 +55,8 @@ void release(void* pointer);
 
 /// Releases at once, with the accounts of its pool. Nothing happens where no allocation begins there.
 void release_now(std::uint64_t address);
+
+/// Ends what hipIpcGetMemHandle began, for whoever gets the addresses next; the bytes are lost.
+void unshare(std::uint64_t address, std::uint64_t bytes);
 
 } // namespace zyfa::sim::hip

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of HIP that programs and libraries in use call, and those of them that the simulated device
-// refuses.
+// Functions of HIP that programs and libraries in use call.
 #pragma once
 
 namespace zyfa::sim::hip::test {
@@ -38,16 +37,6 @@ inline constexpr const char* client_functions[] = {
     "hipStreamCreate", "hipStreamDestroy", "hipStreamEndCapture", "hipStreamGetDevice",
     "hipStreamIsCapturing", "hipStreamSynchronize", "hipStreamWaitEvent",
     "hipThreadExchangeStreamCaptureMode", "hipWaitExternalSemaphoresAsync"};
-
-/// Arrays and textures (AMD's library refuses textures on a device without image support: clr,
-/// hip_texture.cpp); memory and semaphores of Vulkan; buffers of OpenGL.
-inline constexpr const char* refused_functions[] = {
-    "hipCreateTextureObject", "hipDestroyExternalMemory", "hipDestroyExternalSemaphore",
-    "hipDestroyTextureObject", "hipExternalMemoryGetMappedBuffer", "hipFreeArray", "hipGLGetDevices",
-    "hipGraphicsGLRegisterBuffer", "hipGraphicsMapResources", "hipGraphicsResourceGetMappedPointer",
-    "hipGraphicsUnmapResources", "hipGraphicsUnregisterResource", "hipImportExternalMemory",
-    "hipImportExternalSemaphore", "hipMallocArray", "hipMemcpy2DToArray",
-    "hipSignalExternalSemaphoresAsync", "hipWaitExternalSemaphoresAsync"};
 // clang-format on
 
 } // namespace zyfa::sim::hip::test

@@ -173,9 +173,3 @@ TEST_CASE("memory of another device") {
     }
     HIP_CHECK(hipSetDevice(0));
 }
-
-TEST_CASE("memory is not shared between processes") {
-    Buffer<int> buffer(1);
-    hipIpcMemHandle_t handle;
-    HIP_EXPECT(hipIpcGetMemHandle(&handle, buffer.data), hipErrorNotSupported);
-}
