@@ -35,6 +35,7 @@ struct SimulateFlags {
     std::string code_object, launch;
     std::vector<std::string> options; ///< of the simulated device, "name=value"
     bool timing = false;
+    bool instructions = false;    ///< JSON: of every instruction too
     bool grid = false;            ///< the grid model: time only
     std::string trace;            ///< file, or empty
     std::string picture, listing; ///< files of zyfa trace
@@ -234,8 +235,9 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
 
     // The first timed workgroup's report; null where none was asked for.
     nlohmann::ordered_json timing;
-    if (const char* reports =
-            flags.timing && extension.last_timing != nullptr ? extension.last_timing(device, 0) : nullptr) {
+    if (const char* reports = flags.timing && extension.last_timing != nullptr
+                                  ? extension.last_timing(device, flags.instructions ? 1 : 0)
+                                  : nullptr) {
         timing = nlohmann::ordered_json::parse(reports).at(0);
     }
     nlohmann::ordered_json grid;
@@ -292,6 +294,9 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
             }
             json["timing"]["workgroup"] = {{"number", timing.at("workgroup")},
                                            {"cycles", timing.at("cycles")}};
+            if (flags.instructions) {
+                json["timing"]["instructions"] = timing.at("instructions");
+            }
         }
         if (useful) {
             json["timing"]["useful"] = *useful;
@@ -399,6 +404,11 @@ void add_simulate(CLI::App& app, Invocation& invocation) {
         ->type_name("LAUNCH.json");
     command->add_flag("--timing", flags->timing,
                       "Time one workgroup on the cycle model: pipes, stalls, phases");
+    command
+        ->add_flag(
+            "--instructions", flags->instructions,
+            "With --timing and --json: executions, pipe cycles and waits by reason of every instruction")
+        ->needs("--timing");
     command->add_flag("--grid", flags->grid,
                       "Time the whole grid by the addresses of all workgroups; outputs hold no results");
     command->add_option("--trace", flags->trace, "Write a Perfetto trace of one workgroup to FILE")

@@ -3,9 +3,9 @@
 //
 // The clock of the MI355X is held down by a fast limit on current, not by board power (paper arXiv
 // 2611.07496, Sections III-C and VI-A). Current grows with what switches per cycle, so the model charges
-// every busy cycle of a pipe a share of the limit, the matrix pipe's by format and by how many operand bits
-// change from one instruction to the next, and the clock is the maximum divided by the sum of the shares, at
-// most the maximum.
+// every busy cycle of a pipe a share of the limit, the matrix pipe's by format and by how many bits of its
+// products change from one instruction to the next, and the clock is the maximum divided by the sum of the
+// shares, at most the maximum.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ const char* to_string(MatrixKind kind) noexcept;
 /// What one SIMD of the average busy compute unit does, as shares of elapsed cycles.
 struct Activity {
     std::array<double, matrix_kinds> matrix{};  ///< matrix pipe busy, by kind
-    std::array<double, matrix_kinds> toggles{}; ///< share of operand bits that change between MFMAs, by kind
+    std::array<double, matrix_kinds> toggles{}; ///< bits per product that change between MFMAs, by kind
     double vector = 0;                          ///< vector pipe busy
     double lds = 0;                             ///< LDS port of the SIMD pair busy
     double matrix_total() const noexcept;
@@ -31,15 +31,15 @@ struct Activity {
 /// III-C; docs/timing.md derives each and gives the errors.
 struct ClockParameters {
     double maximum_ghz = 2.4; ///< paper Table I
-    double base = 0.553;      ///< clock tree, leakage, everything that a busy chip draws besides
-    double vector = 0.451;    ///< of a vector pipe that is always busy
-    double lds = 0.447;       ///< of LDS ports that are always busy
+    double base = 0.526;      ///< clock tree, leakage, everything that a busy chip draws besides
+    double vector = 0.478;    ///< of a vector pipe that is always busy
+    double lds = 0.474;       ///< of LDS ports that are always busy
     /// Of a matrix pipe that is always busy, operands changing as in Table V's loops; other: as FP8 32x32.
-    std::array<double, matrix_kinds> matrix{0.8505, 0.697, 0.625, 0.538, 0.7035, 0.625};
-    double constant_operands = 0.756; ///< factor for operands that never change
-    /// Share of bits that change between Gaussian operands of the format (FP4: random bits), where the factor
-    /// is 1.
-    std::array<double, matrix_kinds> changing_toggles{0.352, 0.352, 0.412, 0.412, 0.5, 0.412};
+    std::array<double, matrix_kinds> matrix{0.8775, 0.724, 0.6334, 0.5649, 0.7305, 0.6334};
+    double constant_operands = 0.789; ///< factor for operands that never change
+    /// Bits that change per product (toggles.hpp) between Gaussian operands of the format (FP4: random bits),
+    /// where the factor is 1.
+    std::array<double, matrix_kinds> changing_toggles{10.05, 10.05, 6.50, 6.50, 3.58, 6.50};
 };
 
 /// Sum of the shares; above 1 the clock gives way.

@@ -42,7 +42,7 @@ struct TimingReport {
     bool complete = true; ///< false: the run was stopped before the workgroup's end
     std::array<PipeCycles, 4> simd{};
     std::array<std::uint64_t, matrix_kinds> matrix{}; ///< MFMA cycles of all SIMDs by kind
-    std::array<double, matrix_kinds> toggles{};       ///< share of operand bits that change between MFMAs
+    std::array<double, matrix_kinds> toggles{}; ///< bits per product that change between MFMAs (toggles.hpp)
     /// Intervals between workgroup barriers; a ping-pong kernel has one phase between two of them.
     std::vector<Cycle> barriers;
     /// SIMD 0's cycles, from first_matrix to last_matrix, in which the matrix pipe is idle while one wave

@@ -215,7 +215,7 @@ TimingReport run_timed(Workgroup& group, ThreadContext& thread, const TimedRunOp
     report.barriers = model.barrier_releases();
     report.cycles = model.end();
     report.idle_beside_softmax = idle.idle();
-    report.toggles = toggles.shares();
+    report.toggles = toggles.per_product();
     return report;
 }
 

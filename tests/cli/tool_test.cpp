@@ -407,7 +407,16 @@ TEST_CASE("a kernel of zyfa runs through asm --launch and simulate") {
     // One workgroup on the cycle model, and its trace.
     const std::string simulate =
         "simulate --json " + folder.path("k.co") + " --launch " + folder.path("launch.json");
-    const Json timed = json_of(run_tool(simulate + " --timing --trace " + folder.path("trace.json")));
+    const Json timed =
+        json_of(run_tool(simulate + " --timing --instructions --trace " + folder.path("trace.json")));
+    REQUIRE(timed["timing"]["instructions"].size() > 100);
+    for (const Json& instruction : timed["timing"]["instructions"]) {
+        std::uint64_t waited = 0;
+        for (const Json& cycles : instruction["stalls"]) {
+            waited += cycles.get<std::uint64_t>();
+        }
+        CHECK(waited == instruction["stalled"].get<std::uint64_t>());
+    }
     CHECK(timed["timing"]["matrix_busy"]["whole_loop"].get<double>() > 0);
     CHECK(timed["timing"]["matrix_busy"]["whole_loop"].get<double>() < 1);
     CHECK(timed["timing"]["pipes"]["matrix"].get<std::uint64_t>() > 0);
