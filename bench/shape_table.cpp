@@ -63,9 +63,16 @@ Work work_of(const sim::timing::TimingReport& report) {
 Row measure(const Problem& p, jit::Assembler& assembler, const char* schedule_text, double sd) {
     const templates::Template& form = templates::template_for(p);
     Schedule schedule = form.default_schedule(p);
-    if (schedule_text) // "name=value" of a number
-        schedule.parameters[std::string(schedule_text, std::strchr(schedule_text, '='))] =
-            std::atof(std::strchr(schedule_text, '=') + 1);
+    if (schedule_text) { // "name=value"
+        const char* const value = std::strchr(schedule_text, '=') + 1;
+        char* end = nullptr;
+        const double number = std::strtod(value, &end);
+        ParameterValue& parameter = schedule.parameters.at(std::string(schedule_text, value - 1));
+        if (*end == '\0')
+            parameter = number;
+        else
+            parameter = std::string(value);
+    }
     const templates::Kernel kernel = form.instantiate(classify(p), schedule);
     templates::LaunchPlan plan = form.plan(p, schedule, {});
 

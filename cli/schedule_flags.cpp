@@ -28,11 +28,13 @@ std::string choices(const templates::ParameterSpec& spec) {
     return text;
 }
 
-/// Shapes whose templates' parameters have flags: one per element type. Exact P has every parameter of FP8.
-std::array<Problem, 2> sample_problems() {
+/// Shapes whose templates' parameters have flags. Query-key dimension 192 has every parameter of BF16, exact
+/// P every one of FP8.
+std::array<Problem, 3> sample_problems() {
     Problem fp8 = Problem::contiguous(DType::e4m3, 1, 2, 1, 256, 256, 128, 128, Mask::causal);
     fp8.probability = Probability::exact;
-    return {Problem::contiguous(DType::bf16, 1, 2, 1, 256, 256, 128, 128, Mask::causal), fp8};
+    return {Problem::contiguous(DType::bf16, 1, 2, 1, 256, 256, 128, 128, Mask::causal),
+            Problem::contiguous(DType::bf16, 1, 2, 1, 256, 256, 192, 128, Mask::causal), fp8};
 }
 
 /// Text read as the type that the parameter has in the template's default schedule.

@@ -3,6 +3,7 @@
 #include "templates/bf16_fwd.hpp"
 
 #include <array>
+#include <utility>
 
 #include "templates/attention/bf16_kernel.hpp"
 #include "templates/forward_template.hpp"
@@ -14,6 +15,10 @@ namespace {
 /// The paper's thresholds come first (Section IV-A): 0.5 at dimension 128, 8 at 192.
 constexpr std::array<double, 6> tau_grid_d128{0.5, 0.0, 1.0, 2.0, 4.0, 8.0},
     tau_grid_d192{8.0, 0.0, 0.5, 1.0, 2.0, 4.0};
+
+constexpr std::array<std::pair<const char*, attention::Bf16Pipeline>, 2> pipelines{
+    {{"two_phase", attention::Bf16Pipeline::two_phase},
+     {"eight_stage", attention::Bf16Pipeline::eight_stage}}};
 
 class Bf16Forward final : public ForwardTemplate {
   public:
@@ -29,6 +34,19 @@ class Bf16Forward final : public ForwardTemplate {
   protected:
     /// Probabilities exceed 1 by up to 2^tau. BF16 and FP32 share their exponent range; 2^64 leaves 2^63 for
     /// the sum over keys.
+    std::vector<ParameterSpec> own_space(const Problem&) const override {
+        if (geometry_.dim_qk == 128)
+            return {};
+        ParameterSpec pipeline{
+            "pipeline",
+            "order of a block's work: a matrix phase and a softmax phase, or four memory and "
+            "four compute stages (paper Section IV-D)",
+            {},
+            false};
+        for (const auto& [text, value] : pipelines)
+            pipeline.grid.emplace_back(std::string(text));
+        return {pipeline};
+    }
     ParameterSpec::Range tau_range(const Problem&) const override { return {0, 64}; }
     std::optional<std::string> reject_values(const Schedule& schedule) const override {
         const double value = schedule.number("tau");
@@ -37,8 +55,12 @@ class Bf16Forward final : public ForwardTemplate {
         return std::nullopt;
     }
     isa::KernelFile make_file(const std::string& symbol, const attention::ForwardOptions& options,
-                              const Schedule&, std::vector<std::string> heading) const override {
-        return attention::make_bf16_kernel(symbol, geometry_, options, std::move(heading));
+                              const Schedule& schedule, std::vector<std::string> heading) const override {
+        auto pipeline = attention::Bf16Pipeline::two_phase;
+        for (const auto& [text, value] : pipelines)
+            if (schedule.parameters.contains("pipeline") && schedule.text("pipeline") == text)
+                pipeline = value;
+        return attention::make_bf16_kernel(symbol, geometry_, options, pipeline, std::move(heading));
     }
 
   private:

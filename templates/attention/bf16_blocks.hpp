@@ -35,6 +35,9 @@ void emit_constants(isa::Emitter& e, const Bf16Kernel& k, isa::VReg lane, isa::V
 
 /// LDS-DMA of the cursor's K and V block: each wave brings an eighth.
 void emit_fetch_block(isa::Emitter& e, const Bf16Kernel& k);
+/// The two parts of it, into a given slot. Both use scratch 0.
+void emit_fetch_k(isa::Emitter& e, const Bf16Kernel& k, isa::SReg slot);
+void emit_fetch_v(isa::Emitter& e, const Bf16Kernel& k, isa::SReg resource, isa::SReg slot);
 
 // Matrix phase
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "templates/attention/bf16_blocks.hpp"
+#include "templates/attention/bf16_stages.hpp"
 #include "templates/attention/forward_arguments.hpp"
 #include "templates/attention/forward_flow.hpp"
 #include "templates/attention/kernarg.hpp"
@@ -105,10 +106,11 @@ void emit_rare_qk(Emitter& e, const Bf16Kernel& k) {
 }
 
 KernelFile make_bf16_kernel(const std::string& name, const Bf16Geometry& geometry,
-                            const ForwardOptions& options, std::vector<std::string> heading) {
+                            const ForwardOptions& options, Bf16Pipeline pipeline,
+                            std::vector<std::string> heading) {
     SAllocator scalars(102);
     VAllocator vectors(256);
-    Bf16Kernel k;
+    Bf16StageKernel k;
     k.geometry = geometry;
     k.options = options;
     k.work = allocate_work(scalars);
@@ -116,14 +118,19 @@ KernelFile make_bf16_kernel(const std::string& name, const Bf16Geometry& geometr
     k.row_buffer = scalars.allocate("sRows", 4, 4, "buffer descriptor of the wave's rows of Q, O or LSE");
     k.first_key = scalars.allocate("sFirstKey", 1, 1, "first key of the block in the softmax phase");
     k.wave.fresh = scalars.alias("sFresh", k.work.workgroup, "16: the accumulator is to be taken as zero");
-    k.v = allocate_bf16(vectors, geometry);
+    k.v_behind =
+        scalars.alias("sVBehind", k.row_buffer, "buffer descriptor of the V block before sVBuffer's");
+    k.v = allocate_bf16(vectors, geometry, pipeline);
 
     KernelFile file;
     file.name = name;
     file.heading = std::move(heading);
     Emitter e(file.code);
-    emit_setup(e, k);
-    flow::emit_flow(e, k);
+    emit_setup(e, static_cast<const Bf16Kernel&>(k));
+    if (pipeline == Bf16Pipeline::eight_stage)
+        emit_stage_flow(e, k);
+    else
+        flow::emit_flow(e, static_cast<const Bf16Kernel&>(k));
     schedule::insert_memory_waits(file.code);
     schedule::insert_hazard_nops(file.code);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "templates/asm/kernel_file.hpp"
 #include "templates/attention/bf16_registers.hpp"
@@ -11,6 +12,7 @@
 namespace zyfa::templates::attention {
 
 isa::KernelFile make_bf16_kernel(const std::string& name, const Bf16Geometry& geometry,
-                                 const ForwardOptions& options, std::vector<std::string> heading);
+                                 const ForwardOptions& options, Bf16Pipeline pipeline,
+                                 std::vector<std::string> heading);
 
 } // namespace zyfa::templates::attention

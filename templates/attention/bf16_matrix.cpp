@@ -11,28 +11,34 @@ namespace zyfa::templates::attention {
 using namespace isa;
 using G = Bf16Geometry;
 
-void emit_fetch_block(Emitter& e, const Bf16Kernel& k) {
-    const Bf16Geometry& g = k.geometry;
-    const SReg t = k.work.scratch[0];
-    struct Ring {
-        KvLayout layout;
-        SReg base, resource;
-        VReg offset;
-        const char* name;
-    };
-    for (const Ring& ring : {Ring{g.k(), k.wave.dma_k, k.work.k_resource, k.v.k_fetch, "K"},
-                             Ring{g.v(), k.wave.dma_v, k.work.v_resource, k.v.v_fetch, "V"}}) {
-        e.s_mul_i32(t, k.wave.slot_in, ring.layout.bytes());
-        e.s_add_u32(m0, ring.base, t);
-        for (unsigned chunk = 0; chunk < ring.layout.chunks(); ++chunk) {
-            // The immediate moves both the memory and the LDS address (AITER's kernels rely on it).
-            if (chunk > 0)
-                e.s_add_u32(m0, m0, ring.layout.chunk_bytes() - 128);
-            e.buffer_load_dwordx4_lds(ring.offset, ring.resource, 0, 128 * chunk, {},
-                                      std::string(ring.name) + " to LDS, bytes " +
-                                          std::to_string(128 * chunk) + ".. of 8 keys");
-        }
+namespace {
+
+void emit_fetch(Emitter& e, const KvLayout& layout, SReg base, SReg resource, SReg slot, VReg offset,
+                SReg scratch, const std::string& name) {
+    e.s_mul_i32(scratch, slot, layout.bytes());
+    e.s_add_u32(m0, base, scratch);
+    for (unsigned chunk = 0; chunk < layout.chunks(); ++chunk) {
+        // The immediate moves both the memory and the LDS address (AITER's kernels rely on it).
+        if (chunk > 0)
+            e.s_add_u32(m0, m0, layout.chunk_bytes() - 128);
+        e.buffer_load_dwordx4_lds(offset, resource, 0, 128 * chunk, {},
+                                  name + " to LDS, bytes " + std::to_string(128 * chunk) + ".. of 8 keys");
     }
+}
+
+} // namespace
+
+void emit_fetch_k(Emitter& e, const Bf16Kernel& k, SReg slot) {
+    emit_fetch(e, k.geometry.k(), k.wave.dma_k, k.work.k_resource, slot, k.v.k_fetch, k.work.scratch[0], "K");
+}
+
+void emit_fetch_v(Emitter& e, const Bf16Kernel& k, SReg resource, SReg slot) {
+    emit_fetch(e, k.geometry.v(), k.wave.dma_v, resource, slot, k.v.v_fetch, k.work.scratch[0], "V");
+}
+
+void emit_fetch_block(Emitter& e, const Bf16Kernel& k) {
+    emit_fetch_k(e, k, k.wave.slot_in);
+    emit_fetch_v(e, k, k.work.v_resource, k.wave.slot_in);
     e.s_add_u32(k.wave.slot_in, k.wave.slot_in, 1);
     e.s_cmp("eq_u32", k.wave.slot_in, G::slots);
     e.s_cselect_b32(k.wave.slot_in, 0, k.wave.slot_in);

@@ -6,10 +6,19 @@
 // (paper Section IV-A), and O^T = V^T P^T, so that P^T is an operand where it lies.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "templates/asm/allocator.hpp"
 #include "templates/attention/kv_layout.hpp"
 
 namespace zyfa::templates::attention {
+
+/// How a block's two products, its operand reads and its softmax follow one another.
+enum class Bf16Pipeline : std::uint8_t {
+    two_phase,   ///< a matrix phase with all reads in its shadow, a softmax phase (forward_flow.hpp)
+    eight_stage, ///< four memory and four compute stages (bf16_stages.hpp; paper Section IV-D)
+};
 
 struct Bf16Geometry {
     unsigned dim_qk = 128, dim_v = 128; ///< multiples of 64 (chunks of 128 bytes); dim_v is 128
@@ -40,6 +49,9 @@ struct Bf16Geometry {
     constexpr KvLayout v() const { return v_layout(v_row_bytes()); }
     /// LDS-DMA instructions of a wave for one block
     constexpr unsigned fetch_instructions() const { return k().chunks() + v().chunks(); }
+    /// Operand fragments of a memory stage: half of K (32 keys), or half of V (32 keys). PV where V holds Inf
+    /// or NaN takes 12 (bf16_special.cpp).
+    constexpr unsigned stage_fragments() const { return std::max({qk_steps(), pv_products() / 2, 12u}); }
     constexpr unsigned v_ring() const { return slots * k().bytes(); } ///< K's ring is at 0
     constexpr unsigned stage() const { return v_ring() + slots * v().bytes(); }
     static constexpr unsigned stage_wave = rows * stage_pitch - 16; ///< no padding behind the last row
@@ -50,10 +62,12 @@ static_assert(bf16_d128.lds_bytes() <= 163840); // LDS of a compute unit (paper 
 static_assert(bf16_d192.lds_bytes() <= 163840);
 
 struct Bf16Registers {
-    isa::VReg q;                  ///< B operands of QK: 4 per step
-    isa::VReg s;                  ///< scores, 2 tiles x 16; then probabilities, packed in place
-    isa::VReg o;                  ///< accumulator, 4 tiles x 16
-    isa::VReg fragments;          ///< operands from LDS: 20 x 4
+    isa::VReg q;         ///< B operands of QK: 4 per step
+    isa::VReg s;         ///< scores, 2 tiles x 16; then probabilities, packed in place
+    isa::VReg o;         ///< accumulator, 4 tiles x 16
+    isa::VReg fragments; ///< operands from LDS: 20 x 4; with eight stages 12 x 4
+    isa::VReg scaled; ///< eight stages: scores of keys 32-63, scaled, while QK writes those of the next block
+    isa::VReg packed; ///< eight stages: probabilities, 4 per 16 keys
     isa::VReg maximum, sum;       ///< per query: the maximum applied (base-2 units), the lane's part of l
     isa::VReg lane_row, lane_key; ///< l % 32; 4 * (l / 32)
     isa::VReg k_read, v_read;     ///< LDS addresses in the current slot
@@ -70,12 +84,14 @@ struct Bf16Registers {
     /// S^T tile of 32 keys
     isa::VReg scores(unsigned tile) const { return s.sub(16 * tile, 16); }
     /// B operand of PV for 16 keys: the first four of the eight score registers it came from
-    isa::VReg probabilities(unsigned step) const { return s.sub(8 * step, 4); }
+    isa::VReg probabilities(unsigned step) const {
+        return packed.count > 0 ? packed.sub(4 * step, 4) : s.sub(8 * step, 4);
+    }
     isa::VReg setup_scratch() const { return t; }
     isa::VReg output(unsigned column_tile) const { return o.sub(16 * column_tile, 16); }
 };
 
 /// 256 registers with dim_qk = 192: all that two waves per SIMD leave a wave (paper Table I).
-Bf16Registers allocate_bf16(isa::VAllocator& v, const Bf16Geometry& g);
+Bf16Registers allocate_bf16(isa::VAllocator& v, const Bf16Geometry& g, Bf16Pipeline pipeline);
 
 } // namespace zyfa::templates::attention

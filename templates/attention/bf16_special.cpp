@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // nan_exact: Inf and NaN in V where some rows of the wave do not see the key. Their probability is 0, and the
 // matrix unit would make 0 * NaN = NaN of it.
+#include <array>
+
 #include "templates/attention/bf16_blocks.hpp"
+#include "templates/attention/bf16_stages.hpp"
 
 namespace zyfa::templates::attention {
 
 using namespace isa;
 using G = Bf16Geometry;
 
-void emit_find_special(Emitter& e, const Bf16Kernel& k) {
-    // Read as FP16, every non-finite BF16 number (exponent 255) is a NaN, and so are finite ones from 2^121
-    // up; those take the slow way for nothing, which is as correct. v_pk_maximum3_f16 keeps NaN.
-    const VReg a = k.v.t[0], b = k.v.t[1];
-    const VReg f = k.v.fragments.sub(0, 4 * k.geometry.pv_products());
+namespace {
+
+/// a = what v_pk_maximum3_f16 makes of the fragments f; it keeps NaN.
+void emit_maximum_of(Emitter& e, VReg f, VReg a, VReg b) {
     e.v_pk_maximum3_f16(a, f[0], f[1], f[2], "any Inf or NaN in V?");
     e.v_pk_maximum3_f16(b, f[3], f[4], f[5]);
     for (unsigned r = 6; r < f.count; r += 2) {
@@ -20,11 +22,36 @@ void emit_find_special(Emitter& e, const Bf16Kernel& k) {
         e.v_pk_maximum3_f16(chain, chain, f[r], f[r + 1]);
     }
     e.v_pk_maximum3_f16(a, a, b, b);
+}
+
+void emit_note_special(Emitter& e, const Bf16Kernel& k, VReg a, VReg b) {
     e.v_lshrrev_b32(b, 16, a);
     e.v_cmp("u_f16", vcc, a, b, "NaN in either half");
     e.s_cmp("lg_u64", vcc, 0);
     e.s_cselect_b32(k.work.scratch[0], mode_special, 0);
     e.s_or_b32(k.wave.mode, k.wave.mode, k.work.scratch[0]);
+}
+
+} // namespace
+
+// Read as FP16, every non-finite BF16 number (exponent 255) is a NaN, and so are finite ones from 2^121 up;
+// those take the slow way for nothing, which is as correct.
+
+void emit_find_special(Emitter& e, const Bf16Kernel& k) {
+    const VReg a = k.v.t[0], b = k.v.t[1];
+    emit_maximum_of(e, k.v.fragments.sub(0, 4 * k.geometry.pv_products()), a, b);
+    emit_note_special(e, k, a, b);
+}
+
+void emit_find_special(Emitter& e, const Bf16StageKernel& k) {
+    const VReg a = k.v.t[0], b = k.v.t[1], first = k.v.t[2];
+    const VReg f = k.v.fragments.sub(0, 4 * k.geometry.pv_products() / 2);
+    emit_read_v_half(e, k, 0);
+    emit_maximum_of(e, f, first, b);
+    emit_read_v_half(e, k, 1);
+    emit_maximum_of(e, f, a, b);
+    e.v_pk_maximum3_f16(a, a, first, first);
+    emit_note_special(e, k, a, b);
 }
 
 namespace {
@@ -62,7 +89,30 @@ void emit_classify_value(Emitter& e, VReg x, VReg kind, const PackedConstants& c
 
 } // namespace
 
-void emit_pv_special(Emitter& e, const Bf16Kernel& k) {
+namespace {
+
+/// The parts of `width` registers move down by one place, the first one to the end.
+void emit_rotate(Emitter& e, VReg registers, unsigned width, unsigned parts, VReg temporary) {
+    for (unsigned i = 0; i < width; ++i) {
+        e.v_mov_b32(temporary, registers[i]);
+        for (unsigned part = 0; part + 1 < parts; ++part)
+            e.v_mov_b32(registers[width * part + i], registers[width * (part + 1) + i]);
+        e.v_mov_b32(registers[width * (parts - 1) + i], temporary);
+    }
+}
+
+/// Where PV with special values finds its operands, and the registers it may use.
+struct SpecialOperands {
+    std::array<VReg, G::pv_steps> fragments; ///< V of a column tile, one per 16 keys
+    std::array<VReg, G::pv_steps> seen;      ///< free: B operands of the counting product
+    VReg count;                              ///< free, 16
+};
+
+/// `begin` and `next`: what a column tile's fragments need before and behind its products. They may use
+/// scratch 7 and are told which register numbers the column tiles, down from column_tiles().
+template <typename Begin, typename Next>
+void emit_pv_special(Emitter& e, const Bf16Kernel& k, const SpecialOperands& operands, Begin&& begin,
+                     Next&& next) {
     e.remark(
         "V with Inf and NaN replaced by 0 goes through the product as usual. Beside it, a product of what");
     e.remark(
@@ -74,20 +124,18 @@ void emit_pv_special(Emitter& e, const Bf16Kernel& k) {
     const SReg t = k.work.scratch, turn = t[8], mask = t.sub(10, 2), mask_high = t.sub(12, 2);
     const VReg kind = v.t.sub(0, 4), temporary = v.t.sub(4, 4), limit = v.t[8], low = v.t[9], both = v.t[10],
                zero = v.t[11];
-    const VReg count = v.fragments.sub(4 * g.pv_products(), 16);
+    const VReg count = operands.count;
     emit_visible_limit(e, k, limit, t.sub(0, 2));
     const PackedConstants constants(e, t);
 
-    e.remark(
-        "B operands of the counting product: 1.0 where the row sees the key, in the gaps that packing left");
+    e.remark("B operands of the counting product: 1.0 where the row sees the key");
     e.v_mov_b32(low, Literal{0x3f80});
     e.v_mov_b32(both, Literal{0x3f803f80});
     e.v_mov_b32(zero, 0);
-    auto seen = [&](unsigned step) { return v.s.sub(8 * step + 4, 4); };
     for (unsigned step = 0; step < G::pv_steps; ++step)
         for (unsigned pair = 0; pair < 4; ++pair) {
             const int key = static_cast<int>(16 * step + 8 * (pair / 2) + 2 * (pair % 2));
-            const VReg d = seen(step)[pair];
+            const VReg d = operands.seen[step][pair];
             e.v_cmp("le_i32", mask, key, limit);
             e.v_cmp("le_i32", mask_high, key + 1, limit);
             e.v_cndmask_b32(d, zero, low, mask);
@@ -97,11 +145,12 @@ void emit_pv_special(Emitter& e, const Bf16Kernel& k) {
     const std::string loop = ".Lspecial_column_tile";
     e.s_mov_b32(turn, g.column_tiles());
     e.label(loop);
+    begin();
     for (unsigned step = 0; step < G::pv_steps; ++step) {
-        const VReg fragment = v.fragment(g.column_tiles() * step);
+        const VReg fragment = operands.fragments[step];
         for (unsigned i = 0; i < 4; ++i)
             emit_classify_value(e, fragment[i], kind[i], constants, temporary);
-        e.mfma(mfma_32x32x16_bf16, count, kind, seen(step), step == 0 ? Source(0) : Source(count),
+        e.mfma(mfma_32x32x16_bf16, count, kind, operands.seen[step], step == 0 ? Source(0) : Source(count),
                "count visible Inf and NaN");
         e.mfma(mfma_32x32x16_bf16, v.output(0), fragment, v.probabilities(step), v.output(0),
                "O^T += V^T P^T");
@@ -120,21 +169,56 @@ void emit_pv_special(Emitter& e, const Bf16Kernel& k) {
         e.v_cmp("neq_f32", vcc, 0, c);
         e.v_cndmask_b32(o, o, positive, vcc, "rows that see none keep every bit");
     }
-    auto rotate = [&](VReg registers, unsigned width) {
-        for (unsigned i = 0; i < width; ++i) {
-            e.v_mov_b32(temporary[0], registers[i]);
-            for (unsigned tile = 0; tile + 1 < g.column_tiles(); ++tile)
-                e.v_mov_b32(registers[width * tile + i], registers[width * (tile + 1) + i]);
-            e.v_mov_b32(registers[width * (g.column_tiles() - 1) + i], temporary[0]);
-        }
-    };
     e.remark("next column tile; after four turns everything is where it was");
-    rotate(v.o, 16);
-    for (unsigned step = 0; step < G::pv_steps; ++step)
-        rotate(v.fragments.sub(4 * g.column_tiles() * step, 4 * g.column_tiles()), 4);
+    emit_rotate(e, v.o, 16, g.column_tiles(), temporary[0]);
+    next(turn);
     e.s_sub_u32(turn, turn, 1);
     e.s_cmp("lg_u32", turn, 0);
     e.s_cbranch_scc1(loop);
+}
+
+} // namespace
+
+void emit_pv_special(Emitter& e, const Bf16Kernel& k) {
+    const Bf16Geometry& g = k.geometry;
+    SpecialOperands operands;
+    for (unsigned step = 0; step < G::pv_steps; ++step) {
+        operands.fragments[step] = k.v.fragment(g.column_tiles() * step);
+        operands.seen[step] = k.v.s.sub(8 * step + 4, 4); // the gaps that packing left
+    }
+    operands.count = k.v.fragments.sub(4 * g.pv_products(), 16);
+    emit_pv_special(
+        e, k, operands, [] {},
+        [&](SReg) {
+            for (unsigned step = 0; step < G::pv_steps; ++step)
+                emit_rotate(e, k.v.fragments.sub(4 * g.column_tiles() * step, 4 * g.column_tiles()), 4,
+                            g.column_tiles(), k.v.t[4]);
+        });
+}
+
+void emit_pv_special(Emitter& e, const Bf16StageKernel& k) {
+    const Bf16Geometry& g = k.geometry;
+    const VReg address = k.v.factor;
+    SpecialOperands operands;
+    for (unsigned step = 0; step < G::pv_steps; ++step) {
+        operands.fragments[step] = k.v.fragment(step);
+        operands.seen[step] = k.v.fragment(8 + step);
+    }
+    operands.count = k.v.fragments.sub(16, 16);
+    const SReg step_bytes = k.work.scratch[7];
+    const unsigned along = v_read_constant(g.v(), 1, 0, 0), across = v_read_constant(g.v(), 2, 0, 0) - along;
+    auto read = [&] {
+        for (unsigned step = 0; step < G::pv_steps; ++step)
+            for (unsigned half = 0; half < 2; ++half)
+                e.ds_read_b64_tr_b16(operands.fragments[step].sub(2 * half, 2), address,
+                                     v_read_constant(g.v(), 0, step, half), "V^T of the column tile");
+    };
+    e.v_mov_b32(address, k.v.v_read);
+    emit_pv_special(e, k, operands, read, [&](SReg turn) {
+        e.s_bitcmp1_b32(turn, 0);
+        e.s_cselect_b32(step_bytes, across, along, "two column tiles lie in one chunk");
+        e.v_add_u32(address, step_bytes, address);
+    });
 }
 
 } // namespace zyfa::templates::attention

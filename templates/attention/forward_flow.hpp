@@ -125,7 +125,10 @@ void emit_special_blocks(Emitter& e, const Kernel& k) {
     e.label(".Lrescale");
     e.remark("---- lazy rescale");
     emit_rescale(e, k);
+}
 
+template <class Kernel>
+void emit_dead_block(Emitter& e, const Kernel& k) {
     e.label(".Ldead_block");
     emit_cursor_work(e, k);
     e.s_branch(".Lsoftmax_done");
@@ -220,6 +223,7 @@ template <class Kernel>
 void emit_flow(Emitter& e, const Kernel& k) {
     emit_main(e, k);
     emit_special_blocks(e, k);
+    emit_dead_block(e, k);
     emit_other_matrix_phases(e, k);
     emit_finish(e, k);
 }

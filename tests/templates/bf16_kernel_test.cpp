@@ -168,6 +168,53 @@ TEST_CASE_TEMPLATE("bf16: rows do not depend on the other batch entries", D, D12
     CHECK(std::equal(alone.lse.begin(), alone.lse.end(), together.lse.begin()));
 }
 
+TEST_CASE("bf16: eight stages give the bits of the two-phase kernel") {
+    auto same = [](const Problem& p, const Inputs& inputs, double tau, const char* order,
+                   std::int64_t parts = 1) {
+        INFO(to_string(p));
+        Schedule schedule = with(with(default_schedule(p), "tau", tau), "key_order", std::string(order));
+        schedule.parameters["key_parts"] = parts;
+        const Outputs expected = run(p, with(schedule, "pipeline", std::string("two_phase")), inputs),
+                      out = run(p, with(schedule, "pipeline", std::string("eight_stage")), inputs);
+        REQUIRE(out.fault == "");
+        CHECK(out.gaps_intact);
+        CHECK(same_bits(out, expected));
+        CHECK(std::any_of(out.o.begin(), out.o.end(), [](std::uint16_t bits) { return bits != 0; }));
+    };
+    unsigned turn = 0;
+    for (const Shape& shape : std::vector<Shape>{{1, 1, 1, 1, 1},
+                                                 {3, 3, 3, 33, 33},
+                                                 {1, 12, 3, 255, 255},
+                                                 {1, 3, 1, 700, 700},
+                                                 {1, 4, 2, 100, 700},
+                                                 {1, 4, 2, 1, 77},
+                                                 {1, 2, 2, 700, 100},
+                                                 {1, 2, 1, 77, 1},
+                                                 {2, 2, 2, 300, 300, Mask::none}}) {
+        const auto layout = ++turn % 2 == 0 ? Problem::Layout::bhsd : Problem::Layout::bshd;
+        const Problem p = padded(problem_of<D192>(shape, layout), layout);
+        same(p, draw(p, 20 + turn, 2.0, 2.0), turn % 3 == 0 ? 0.0 : 0.5,
+             turn % 2 == 0 ? "from_first" : "from_diagonal");
+    }
+    SUBCASE("keys split") {
+        const Problem p = problem_of<D192>({1, 1, 1, 600, 600});
+        same(p, draw(p, 31, 2.0, 2.0), 0.0, "from_first", 4);
+    }
+    SUBCASE("Inf and NaN") {
+        const Problem p = problem_of<D192>({1, 2, 1, 150, 200});
+        for (const char* order : {"from_first", "from_diagonal"}) {
+            Inputs inputs = draw(p, 32);
+            inputs.q[77 * 192 + 5] = quiet_nan;
+            inputs.k[190 * 192 + 100] = infinity;
+            for (const std::int64_t key : {0, 60, 70, 129, 140, 180})
+                inputs.v[static_cast<std::size_t>(key * 128 + key % 128)] = key % 3 == 0   ? quiet_nan
+                                                                            : key % 4 == 0 ? minus_infinity
+                                                                                           : infinity;
+            same(p, inputs, 8.0, order);
+        }
+    }
+}
+
 TEST_CASE_TEMPLATE("bf16: scores up to 2^24 base-2 units give finite output", D, D128, D192) {
     Problem p = problem_of<D>({1, 2, 1, 200, 200});
     Inputs inputs = draw(p, 6, 1.0, 1.0);
