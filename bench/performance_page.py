@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the table of docs/performance.md and docs/performance.svg from what zyfa_shape_table prints.
+"""Writes the table of docs/performance.md and docs/performance.svg from what zyfa_shape_table and aiter_table.py print.
 
-usage: build/bin/zyfa_shape_table > table.csv && bench/performance_page.py table.csv
+usage: build/bin/zyfa_shape_table > table.csv && bench/aiter_table.py FOLDER > aiter.csv &&
+       bench/performance_page.py table.csv aiter.csv
 
 Our figures are simulated; the paper's (arXiv 2611.07496) were measured by its authors on one MI355X.
 """
@@ -33,6 +34,7 @@ RATIOS = {
     "fp8_128": (1.44, 1.34, 1.37, 1.42, 1.28, 1.26),
     "fp8_192": (2.02, 1.89, 1.99, 1.94, 1.82, 1.88),
 }
+AITER = {"bf16_128": "aiter_bf16_128", "bf16_192": "aiter_bf16_192", "fp8_128": "aiter_fp8_128"}
 GOAL = 0.90  # matrix-busy over the whole loop, from 8K on
 
 
@@ -46,19 +48,24 @@ def ratio(kernel, heads, s):
     return RATIOS[kernel][(0 if heads == "MHA" else 3) + (2048, 16384, 32768).index(s)]
 
 
-def table(rows):
+def table(rows, aiters):
+    """AITER's kernels do the same work in grouped heads, so that a row of theirs stands beside both of ours."""
     lines = [
-        "| kernel | heads | S | steady | whole loop | useful | clock, GHz | TFLOP/s | paper: ZYFA | paper: AITER | ZYFA / AITER |",
-        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| kernel | heads | S | steady | whole loop | useful | clock, GHz | TFLOP/s | AITER: steady | AITER: whole loop "
+        "| AITER: TFLOP/s | ours / AITER | paper: ZYFA | paper: AITER | paper: ZYFA / AITER |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for r in rows:
         key = (r["kernel"], r["heads"], r["S"])
         zyfa, aiter = MEASURED.get(key, (None, None))
+        theirs = aiters.get((AITER.get(r["kernel"]), r["S"]))
         cells = [
             NAMES[r["kernel"]], r["heads"], length(r["S"]),
             f"{100 * r['matrix_busy_steady']:.1f}%" if r["matrix_busy_steady"] else "",
             f"{100 * r['matrix_busy_whole']:.1f}%", f"{100 * r['useful_share']:.1f}%",
             f"{r['clock_ghz']:.2f}", f"{r['tflops']:.0f}",
+            *([f"{100 * theirs['matrix_busy_steady']:.1f}%", f"{100 * theirs['matrix_busy_whole']:.1f}%",
+               f"{theirs['tflops']:.0f}", f"{r['tflops'] / theirs['tflops']:.2f}"] if theirs else [""] * 4),
             str(zyfa or ""), str(aiter or ""), f"{ratio(*key):.2f}" if ratio(*key) else "",
         ]
         lines.append("| " + " | ".join(cells) + " |")
@@ -84,7 +91,7 @@ def summary(rows):
     return lines
 
 
-def plot(rows):
+def plot(rows, aiters):
     lengths = sorted({r["S"] for r in rows})
     low, high = 800, 100 * (int(max(r["tflops"] for r in rows)) // 100 + 2)
     low = min(low, 100 * (int(min(r["tflops"] for r in rows)) // 100))
@@ -118,26 +125,42 @@ def plot(rows):
             out.append(f'<line x1="610" x2="645" y1="{place}" y2="{place}" {style}/>'
                        f'<text x="652" y="{place + 4}">{NAMES[kernel]}, {heads}</text>')
             place += 22
-    for (kernel, heads, s), (zyfa, _) in MEASURED.items():
+    for kernel, name in AITER.items():
+        points = [(x(s), y(aiters[name, s]["tflops"])) for s in lengths if (name, s) in aiters]
+        if points:
+            style = f'stroke="{COLOURS[kernel]}" stroke-width="1.5" stroke-dasharray="1 3"'
+            out.append(f'<polyline fill="none" {style} points="' + " ".join(f"{a:.1f},{b:.1f}" for a, b in points) + '"/>')
+            out.append(f'<line x1="610" x2="645" y1="{place}" y2="{place}" {style}/>'
+                       f'<text x="652" y="{place + 4}">AITER, {NAMES[kernel]}</text>')
+            place += 22
+    for (kernel, heads, s), (zyfa, aiter) in MEASURED.items():
+        if s in lengths and aiter:
+            out.append(f'<circle cx="{x(s):.1f}" cy="{y(aiter):.1f}" r="4" fill="none" stroke="{COLOURS[kernel]}"/>')
         if s in lengths:
             out.append(f'<path d="M{x(s) - 5:.1f} {y(zyfa):.1f}h10M{x(s):.1f} {y(zyfa) - 5:.1f}v10" '
                        f'stroke="{COLOURS[kernel]}" stroke-width="1.5"/>')
-    out.append(f'<text x="610" y="{place + 14}">+ ZYFA on an MI355X (paper)</text>')
+    out.append(f'<text x="610" y="{place + 14}">+ ZYFA, o AITER on an MI355X (paper)</text>')
     return out + ["</svg>"]
 
 
-def main():
-    with open(sys.argv[1], newline="") as file:
+def read(path):
+    with open(path, newline="") as file:
         rows = list(csv.DictReader(file))
     for r in rows:
         r["S"] = int(r["S"])
         for name in ("matrix_busy_steady", "matrix_busy_whole", "useful_share", "clock_ghz", "tflops"):
             r[name] = float(r[name])
+    return rows
+
+
+def main():
+    rows = read(sys.argv[1])
+    aiters = {(r["kernel"], r["S"]): r for r in read(sys.argv[2])}
     page = DOCS / "performance.md"
     text = page.read_text()
     begin, end = text.index(BEGIN), text.index(END)
-    page.write_text(text[:begin] + "\n".join([BEGIN, "", *table(rows), *summary(rows), ""]) + "\n" + text[end:])
-    (DOCS / "performance.svg").write_text("\n".join(plot(rows)) + "\n")
+    page.write_text(text[:begin] + "\n".join([BEGIN, "", *table(rows, aiters), *summary(rows), ""]) + "\n" + text[end:])
+    (DOCS / "performance.svg").write_text("\n".join(plot(rows, aiters)) + "\n")
 
 
 if __name__ == "__main__":
