@@ -140,14 +140,20 @@ void emit_rare_iteration(Emitter& e, const Bf16StageKernel& k) {
         emit_if(e, k, mode_qk, ".Lno_qk_" + number, [&] { emit_qk_half(e, k, half); });
         emit_end_compute(e);
     }
+    const SReg bits = k.work.scratch[0];
     for (const unsigned half : {0u, 1u}) {
-        const std::string number = std::to_string(half), no_pv = ".Lno_pv_" + number;
-        emit_if(e, k, mode_pv, ".Lno_v_" + number, [&] { emit_read_v_half(e, k, half); });
+        const std::string number = std::to_string(half), no_v = ".Lno_v_" + number,
+                          no_pv = ".Lno_pv_" + number;
+        e.s_and_b32(bits, k.wave.mode, mode_pv | mode_special);
+        e.s_cmp("lg_u32", bits, mode_pv, "PV with special values reads V for itself");
+        e.s_cbranch_scc1(no_v);
+        emit_read_v_half(e, k, half);
+        e.label(no_v);
         if (half == 1)
             emit_await_fetch(e, k);
         emit_end_memory(e);
         if (special) {
-            e.s_and_b32(k.work.scratch[0], k.wave.mode, mode_special);
+            e.s_and_b32(bits, k.wave.mode, mode_special);
             e.s_cbranch_scc1(half == 0 ? ".Lspecial_pv" : no_pv, "both halves at once");
         }
         emit_if(e, k, mode_pv, no_pv, [&] { emit_pv_half(e, k, half); });
