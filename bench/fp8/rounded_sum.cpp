@@ -35,7 +35,8 @@ class Row {
 
     void block(const float* first, const float* end) {
         const float found = largest(first, end);
-        if (!((found - maximum_) * scale_ <= tau_)) {
+        const float growth = (found - maximum_) * scale_;
+        if (!(growth <= tau_) || (growth > 1 && coarse(growth))) {
             sum_ *= std::exp2((maximum_ - found) * scale_);
             maximum_ = found;
         }
@@ -48,6 +49,17 @@ class Row {
     }
 
   private:
+    /// Whether a probability of 2^growth is rounded by more than 0.02 of it and 1 together: then the maximum
+    /// moves though it grew by less than tau.
+    bool coarse(float growth) const {
+        const auto sigma = static_cast<float>(a_.sigma), beta = static_cast<float>(a_.beta);
+        const double scaled = std::exp2(double{growth} + sigma);
+        const std::uint8_t code =
+            a_.probability == Probability::lean
+                ? static_cast<std::uint8_t>(std::nearbyint(8 * (growth + sigma + 7) - beta))
+                : float_to_e4m3(static_cast<float>(scaled));
+        return std::abs(table()[code] - scaled) > 0.02 * (scaled + std::exp2(double{sigma}));
+    }
     void add_half(const float* first, const float* end) {
         const float offset = std::clamp(std::floor((maximum_ - largest(first, end)) * scale_), 0.0f,
                                         a_.fold ? 100.0f : 120.0f);

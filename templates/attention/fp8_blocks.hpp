@@ -2,6 +2,7 @@
 // Building blocks of the FP8 forward kernels.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -29,12 +30,31 @@ struct Fp8Kernel {
                      ///< MatrixWork::fold state_raw where the next block's scores are raw
     Fp8Registers v;
     bool folds() const { return probability.matrix_work == MatrixWork::fold; }
+    /// Code (lean) or logarithm (exact) of the probability of a score that equals the maximum.
+    float code_offset() const {
+        const Fp8Probability& p = probability;
+        return p.lean ? 8 * (p.sigma + 7) - p.beta : p.sigma;
+    }
 };
 
-/// Base-2 units up to which a score's bias keeps its fraction: FP32 is then 2^-8 apart at 2^16, an error of a
-/// probability of at most 0.2%. Beyond, the maximum is subtracted from the scores first, which is exact where
-/// it matters (Sterbenz).
-inline constexpr float largest_fast_score = 65536;
+/// Registers of a softmax phase
+struct Fp8Scratch {
+    std::array<isa::VReg, 2> half; ///< maxima of the halves' scores; then their biases
+    isa::VReg a, b, block_maximum, growth;
+    explicit Fp8Scratch(const Fp8Registers& v)
+        : half{v.t[0], v.t[1]}, a(v.t[2]), b(v.t[3]), block_maximum(v.t[4]), growth(v.t[5]) {}
+};
+
+/// Base-2 units up to which the fast path goes. There FP32 still holds every integer, and with it what a
+/// half's exponent adds to `base` (fp8_rescale.cpp), less than 256. Beyond, the maximum is subtracted from
+/// the scores first, which is exact where it matters (Sterbenz).
+inline constexpr float largest_fast_score = 16777216 - 256;
+/// Base-2 units by which a row's maximum may grow, up to tau, whatever becomes of its probability. With a
+/// larger tau, it keeps its place up to tau where rounding misses its probability by at most stale_error of
+/// the sum of that and of the probability at the maximum in use. The key with a row's largest probability may
+/// be nearly all of the row; at its maximum it is exact, but not beside it. Up to 1 the key at the maximum in
+/// use has a third of the sum or more.
+inline constexpr float free_growth = 1, stale_error = 0.02f;
 /// Beside the state_* bits of wave.hpp: a row's maximum is too large for the fast path; with MatrixWork::fold
 /// that the block's scores are raw, for this reason or another.
 inline constexpr int state_large = 8, state_raw = state_large;
@@ -78,6 +98,14 @@ void emit_find_special(isa::Emitter& e, const Fp8Kernel& k);
 void emit_maximum(isa::Emitter& e, const Fp8Kernel& k);
 /// Of the lane's running maxima (maximum_chain): those of the halves and of the row.
 void emit_block_maximum(isa::Emitter& e, const Fp8Kernel& k);
+/// emit_block_maximum, and VCC: which rows grew by more than tau or free_growth, or hold a NaN.
+void emit_growth(isa::Emitter& e, const Fp8Kernel& k);
+/// base = what a score's code begins from with the maximum in use. Overwrites the last scalar scratch.
+void emit_base(isa::Emitter& e, const Fp8Kernel& k, isa::VReg base);
+/// coarse (mask): rows that grew by more than free_growth to a maximum whose rounded probability is off by
+/// too much. Overwrites VCC, a, b.
+void emit_coarse(isa::Emitter& e, const Fp8Kernel& k, isa::SReg coarse, isa::VReg growth, isa::VReg a,
+                 isa::VReg b);
 /// Takes the new maximum where VCC says so and multiplies the first column tile; the others are left to the
 /// matrix phase (mode_rescale), where they fit between the MFMAs. Ends at .Lprobabilities, .Llarge, or, where
 /// NaN was found and replaced, at softmax_entry.
@@ -122,6 +150,8 @@ void emit_epilogue(isa::Emitter& e, const Fp8Kernel& k, const std::string& label
 void emit_row_total(isa::Emitter& e, const Fp8Kernel& k, isa::VReg total, isa::VReg other);
 void emit_output_scale(isa::Emitter& e, const Fp8Kernel& k, isa::VReg inverse, isa::SReg scratch);
 void emit_add_maximum(isa::Emitter& e, const Fp8Kernel& k, isa::VReg lse);
+/// Makes accumulator and `total` relative to the maximum itself. Overwrites a, b.
+void emit_part_reference(isa::Emitter& e, const Fp8Kernel& k, isa::VReg total, isa::VReg a, isa::VReg b);
 isa::VReg emit_part_maximum(isa::Emitter& e, const Fp8Kernel& k, isa::VReg total);
 void emit_begin_tile(isa::Emitter& e, const Fp8Kernel& k); ///< block `now` begins a tile
 

@@ -41,8 +41,10 @@ void emit_add_maximum(Emitter& e, const Fp8Kernel& k, VReg lse) {
 }
 
 VReg emit_part_maximum(Emitter& e, const Fp8Kernel& k, VReg total) {
-    if (!k.folds())
+    if (!k.folds()) {
+        emit_part_reference(e, k, total, k.v.t[4], k.v.t[5]);
         return k.v.maximum;
+    }
     const VReg maximum = k.v.t[4], lowest = k.v.t[5];
     e.v_mov_b32(lowest, Literal{0xff7fffff},
                 "lowest finite value where the row saw no key: it outweighs nothing");

@@ -68,9 +68,11 @@ void emit_grow(Emitter& e, const Fp8Kernel& k) {
     const Fp8Registers& v = k.v;
     const VReg growth = v.t[5], block_maximum = v.t[4], a = v.t[2];
     e.v_cndmask_b32(growth, 0, block_maximum, vcc, "rows that move: by how much; 0 for the others");
+    e.v_add_f32(a, growth, v.maximum);
+    e.v_sub_f32(growth, a, v.maximum, "by how much the maximum grows where FP32 rounds it");
+    e.v_mov_b32(v.maximum, a);
     e.v_mul_f32(a, k.code_scale, growth);
     e.v_exp_f32(v.factor, -Source(a), "2^(old - new); exactly 1 for the others");
-    e.v_add_f32(v.maximum, growth, v.maximum);
     for (const VReg maximum : {v.t[0], v.t[1]})
         e.v_sub_f32(maximum, maximum, growth, "maxima of the halves");
     for (unsigned r = 0; r < v.s.count; ++r)
@@ -84,7 +86,9 @@ void emit_grow(Emitter& e, const Fp8Kernel& k) {
 void emit_raw_block(Emitter& e, const Fp8Kernel& k) {
     const Fp8Registers& v = k.v;
     const VReg a = v.t[2], b = v.t[3], block_maximum = v.t[4], growth = v.t[5];
-    const SReg nan = k.work.scratch.sub(4, 2), waiting = k.work.scratch.sub(6, 2), flag = k.work.scratch[4];
+    const SReg nan = k.work.scratch.sub(4, 2), waiting = k.work.scratch.sub(6, 2), flag = k.work.scratch[4],
+               coarse = nan;
+    const bool lasting = k.options.tau > free_growth;
     e.label(".Lraw");
     e.remark("---- a block of raw scores: the maximum is taken from them, which is exact where it matters");
     for (unsigned tile = 0; tile < G::key_tiles; ++tile)
@@ -93,13 +97,17 @@ void emit_raw_block(Emitter& e, const Fp8Kernel& k) {
     e.v_cmp("u_f32", nan, block_maximum, block_maximum);
     e.s_cmp("lg_u64", nan, 0);
     e.s_cbranch_scc1(".Lnan_scores");
+    e.v_sub_f32(growth, block_maximum, v.maximum);
+    e.v_mul_f32(growth, k.code_scale, growth, "in base-2 units");
+    if (lasting)
+        emit_coarse(e, k, coarse, growth, a, b);
     e.v_cmp("eq_f32", waiting, 0, v.sum, "rows that have seen no key take any maximum");
     e.v_mov_b32(a, Float{-3e38f});
     e.v_mov_b32(b, Float{k.options.tau});
     e.v_cndmask_b32(a, b, a, waiting);
-    e.v_sub_f32(growth, block_maximum, v.maximum);
-    e.v_mul_f32(growth, k.code_scale, growth, "in base-2 units");
     e.v_cmp("nge_f32", vcc, a, growth, "grew by more than tau?");
+    if (lasting)
+        e.s_or_b64(vcc, vcc, coarse);
     e.v_cndmask_b32(growth, 0, growth, vcc);
     e.v_max_f32(growth, 0, growth, "where a first maximum is negative, what is multiplied is 0");
     e.v_exp_f32(v.factor, -Source(growth), "2^(old - new); exactly 1 for rows that do not move");

@@ -19,17 +19,6 @@ namespace zyfa::templates::attention {
 using namespace isa;
 using G = Fp8Geometry;
 
-namespace {
-
-struct Scratch {
-    std::array<VReg, 2> half; ///< maxima of the halves' scores; then their biases
-    VReg a, b, block_maximum, growth;
-    explicit Scratch(const Fp8Registers& v)
-        : half{v.t[0], v.t[1]}, a(v.t[2]), b(v.t[3]), block_maximum(v.t[4]), growth(v.t[5]) {}
-};
-
-} // namespace
-
 void emit_tile_maximum(Emitter& e, const Fp8Kernel& k, unsigned tile) {
     const VReg s = k.v.scores(tile);
     const std::array<VReg, 2> chain = k.v.maximum_chain(tile / 2);
@@ -45,7 +34,7 @@ void emit_tile_maximum(Emitter& e, const Fp8Kernel& k, unsigned tile) {
 }
 
 void emit_block_maximum(Emitter& e, const Fp8Kernel& k) {
-    const Scratch t(k.v);
+    const Fp8Scratch t(k.v);
     for (unsigned half = 0; half < G::halves; ++half) {
         const std::array<VReg, 2> chain = k.v.maximum_chain(half);
         e.v_maximum3_f32(chain[0], chain[0], chain[1], chain[1]);
@@ -58,23 +47,6 @@ void emit_block_maximum(Emitter& e, const Fp8Kernel& k) {
     e.v_maximum3_f32(t.block_maximum, t.half[0], t.half[1], t.half[1]);
 }
 
-namespace {
-
-/// emit_block_maximum, and VCC: which rows grew by more than tau, or hold a NaN.
-void emit_growth(Emitter& e, const Fp8Kernel& k) {
-    const Scratch t(k.v);
-    emit_block_maximum(e, k);
-    if (k.folds()) {
-        e.v_mul_f32(t.growth, k.code_scale, t.block_maximum, "in base-2 units");
-    } else {
-        e.v_sub_f32(t.growth, t.block_maximum, k.v.maximum);
-        e.v_mul_f32(t.growth, k.work.score_scale, t.growth, "in base-2 units");
-    }
-    e.v_cmp("nge_f32", vcc, Float{k.options.tau}, t.growth, "grew by more than tau, or NaN?");
-}
-
-} // namespace
-
 void emit_maximum(Emitter& e, const Fp8Kernel& k) {
     const bool begun = k.probability.matrix_work == MatrixWork::maximum;
     for (unsigned tile = begun ? matrix_work_tiles : 0; tile < G::key_tiles; ++tile)
@@ -86,69 +58,14 @@ void emit_maximum(Emitter& e, const Fp8Kernel& k) {
 
 namespace {
 
-/// Rows that VCC says take their new maximum.
-void emit_move(Emitter& e, const Fp8Kernel& k, const Scratch& t) {
-    e.v_cndmask_b32(t.growth, 0, t.growth, vcc, "rows that move: by how much; 0 for the others");
-    e.v_exp_f32(k.v.factor, -Source(t.growth), "2^(old - new); exactly 1 for the others");
-    e.v_cndmask_b32(t.a, 0, t.block_maximum, vcc);
-    e.v_cndmask_b32(k.v.maximum, k.v.maximum, t.block_maximum, vcc, "rows that move take the new maximum");
-    e.v_mul_f32(t.a, k.work.score_scale, t.a);
-    e.v_mul_f32(t.a, t.a, t.a);
-    e.v_cmp("lt_f32", vcc, Float{largest_fast_score * largest_fast_score}, t.a,
-            "a maximum too large for the fast path?");
-    e.s_cmp("lg_u64", vcc, 0);
-    e.s_cselect_b32(k.large, state_large, k.large);
-}
-
-} // namespace
-
-void emit_rescale(Emitter& e, const Fp8Kernel& k) {
-    const Scratch t(k.v);
-    const SReg nan = k.work.scratch.sub(4, 2);
-    e.v_cmp("u_f32", nan, t.block_maximum, t.block_maximum);
-    e.s_cmp("lg_u64", nan, 0);
-    e.s_cbranch_scc1(".Lnan_scores");
-    if (k.folds())
-        emit_grow(e, k);
-    else
-        emit_move(e, k, t);
-    e.label(".Lrescale_accumulator");
-    e.s_cmp("lg_u32", k.wave.fresh, 0);
-    e.v_mul_f32(k.v.sum, k.v.factor, k.v.sum);
-    e.s_cbranch_scc1(".Lrescaled_softmax", "the accumulator is still empty");
-    for (unsigned r = 0; r < 16; ++r)
-        e.v_mul_f32(k.v.o[r], k.v.factor, k.v.o[r]);
-    e.s_or_b32(k.wave.mode, k.wave.mode, mode_rescale);
-    e.label(".Lrescaled_softmax");
-    if (!k.folds()) {
-        e.s_cmp("lg_u32", k.large, 0);
-        e.s_cbranch_scc1(".Llarge");
-    }
-    e.s_branch(".Lprobabilities");
-
-    e.label(".Lnan_scores");
-    e.remark("---- NaN among the scores: the row's sum keeps it, the scores do not");
-    e.v_add_f32(k.v.factor, k.v.sum, t.block_maximum, "NaN");
-    e.v_cndmask_b32(k.v.sum, k.v.sum, k.v.factor, nan);
-    e.v_mov_b32(t.a, Literal{0xff800000});
-    for (unsigned r = 0; r < k.v.s.count; ++r)
-        e.v_max_f32(k.v.s[r], t.a, k.v.s[r], r == 0 ? "the number, where one operand is NaN" : "");
-    e.s_branch(k.softmax_entry);
-}
-
-namespace {
-
 /// biases (scratch.half) and scales of the two halves from their maxima.
-void emit_scales(Emitter& e, const Fp8Kernel& k, const Scratch& t, bool shifted) {
+void emit_scales(Emitter& e, const Fp8Kernel& k, const Fp8Scratch& t, bool shifted) {
     const Fp8Probability& p = k.probability;
     const VReg base = t.growth, o = t.a, scale = t.b;
-    const float offset = p.lean ? 8 * (p.sigma + 7) - p.beta : p.sigma;
-    if (shifted) {
-        e.v_mov_b32(base, Float{offset});
-    } else {
-        e.v_mul_f32(base, k.code_scale, k.v.maximum);
-        e.v_sub_f32(base, Float{offset}, base, "what a score's code begins from");
-    }
+    if (shifted)
+        e.v_mov_b32(base, Float{k.code_offset()});
+    else
+        emit_base(e, k, base);
     for (unsigned half = 0; half < G::halves; ++half) {
         e.v_sub_f32(o, k.v.maximum, t.half[half]);
         e.v_mul_f32(o, k.work.score_scale, o, "binades from the row maximum down to the half's");
@@ -166,7 +83,7 @@ void emit_scales(Emitter& e, const Fp8Kernel& k, const Scratch& t, bool shifted)
     }
 }
 
-void emit_lean(Emitter& e, const Fp8Kernel& k, const Scratch& t) {
+void emit_lean(Emitter& e, const Fp8Kernel& k, const Fp8Scratch& t) {
     const VReg s = k.v.s;
     constexpr unsigned lag = 4; // between a score's multiply-add and its conversion
     for (unsigned step = 0; step < s.count + lag; ++step) {
@@ -182,7 +99,7 @@ void emit_lean(Emitter& e, const Fp8Kernel& k, const Scratch& t) {
     }
 }
 
-void emit_exact(Emitter& e, const Fp8Kernel& k, const Scratch& t) {
+void emit_exact(Emitter& e, const Fp8Kernel& k, const Fp8Scratch& t) {
     const VReg s = k.v.s;
     constexpr unsigned exp_lag = 2, pack_lag = 5;
     for (unsigned step = 0; step < s.count + pack_lag; ++step) {
@@ -199,7 +116,7 @@ void emit_exact(Emitter& e, const Fp8Kernel& k, const Scratch& t) {
 } // namespace
 
 void emit_probabilities(Emitter& e, const Fp8Kernel& k, bool shifted) {
-    const Scratch t(k.v);
+    const Fp8Scratch t(k.v);
     emit_scales(e, k, t, shifted);
     if (k.probability.lean)
         emit_lean(e, k, t);

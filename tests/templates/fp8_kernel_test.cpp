@@ -236,6 +236,43 @@ TEST_CASE_TEMPLATE("fp8: large scores, through the fast path and the one that su
     }
 }
 
+TEST_CASE_TEMPLATE("fp8: up to 2^24 base-2 units the fast path agrees with fp64 where QK itself is exact", D,
+                   F128, F192) {
+    // 80 channels give all keys of a row one large score, five others a small integer of their own, which
+    // also grows along the keys: FP32 holds every score, 2^23.94 and a few units.
+    Problem p = problem_of<D>({1, 2, 2, 300, 300});
+    Inputs8 inputs = draw8(p, 21, 0.0, 1.0);
+    p.q_descale = p.k_descale = 1;
+    constexpr double score = 80.0 * 448 * 448;
+    for (std::int64_t row = 0; row < 2 * 300; ++row) {
+        std::uint8_t *q = inputs.q.data() + row * D::qk, *k = inputs.k.data() + row * D::qk;
+        for (std::int64_t channel = 0; channel < 80; ++channel)
+            q[channel] = k[channel] = float_to_e4m3(448);
+        for (const std::int64_t channel : {90, 91, 100, 110}) {
+            q[channel] = float_to_e4m3(static_cast<float>(row % 3));
+            k[channel] = float_to_e4m3(static_cast<float>((row * 7 + channel) % 5));
+        }
+        q[120] = float_to_e4m3(1);
+        k[120] = float_to_e4m3(static_cast<float>(row % 300 / 50));
+    }
+    for (const Probability probability : {Probability::lean, Probability::exact}) {
+        p.probability = probability;
+        for (const ParameterValue& work : matrix_works(p))
+            for (const char* order : {"from_first", "from_diagonal"})
+                for (const double scale : {0x1p-8, 0.3, 1.0, 1.04, 1.5}) { // the last one beyond 2^24
+                    p.softmax_scale = static_cast<float>(scale / std::log2(std::exp(1.0)));
+                    INFO(to_string(work), " ", order, " ", scale);
+                    const Schedule schedule = with(default_schedule(p), "matrix_work", work);
+                    const Outputs out = run(p, with(schedule, "key_order", std::string(order)), inputs);
+                    REQUIRE(out.fault == "");
+                    const Comparison c = compare(p, inputs.view(), out);
+                    CHECK(c.mismatch == "");
+                    CHECK(c.relative_rms <= 0.03);
+                    CHECK(c.lse_max_abs <= 0.0724 + scale * score * 0x1p-23);
+                }
+    }
+}
+
 TEST_CASE_TEMPLATE("fp8: NaN reaches the rows that see it, and no other row by a bit", D, F128, F192) {
     for (const Shape& shape :
          std::vector<Shape>{{1, 2, 1, 300, 300}, {1, 3, 1, 140, 200}, {1, 2, 1, 100, 150, Mask::none}}) {
