@@ -91,6 +91,8 @@ void emit_pv_special(isa::Emitter& e, const Fp8Kernel& k);
 
 // Softmax phase
 
+/// The flow's: scores of unseen keys = -inf; and begins the search for NaN in V.
+void emit_mask(isa::Emitter& e, const Fp8Kernel& k);
 /// Sets mode_special where V of the block holds NaN.
 void emit_find_special(isa::Emitter& e, const Fp8Kernel& k);
 /// Maxima of the halves and of the row, of what the matrix phase has left of them; VCC says which rows grew

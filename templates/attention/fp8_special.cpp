@@ -10,20 +10,86 @@ namespace zyfa::templates::attention {
 using namespace isa;
 using G = Fp8Geometry;
 
-void emit_find_special(Emitter& e, const Fp8Kernel& k) {
-    const VReg a = k.v.t[0], any = k.v.t[1];
-    const VReg f = k.v.fragments.sub(0, 8 * k.geometry.pv_products());
-    const SReg magnitude = k.work.scratch[1], one = k.work.scratch[2];
-    e.s_mov_b32(magnitude, Literal{0x7f7f7f7f});
-    e.s_mov_b32(one, Literal{0x01010101});
-    e.v_mov_b32(any, 0);
-    for (unsigned r = 0; r < f.count; ++r) {
-        e.v_and_b32(a, magnitude, f[r], r == 0 ? "any NaN in V? Codes 0x7f and 0xff" : "");
-        e.v_add_u32(a, one, a);
-        e.v_or_b32(any, any, a);
+namespace {
+
+/// Where the search for NaN in V leaves its products.
+VReg found(const Fp8Kernel& k) {
+    return k.v.t.sub(0, 4);
+}
+
+/// Products of all V fragments with zeros and ones, in whatever order: a NaN among them makes one in the sum.
+/// They cost the vector pipe nothing, and the other wave, whose matrix phase is shorter than the softmax
+/// phase of a masked block, a quarter of a matrix phase.
+void emit_search(Emitter& e, const Fp8Kernel& k) {
+    constexpr unsigned above_matrix_phase = flow::matrix_priority + 1;
+    e.s_setprio(above_matrix_phase);
+    for (unsigned i = 0; i < k.geometry.pv_products(); ++i)
+        e.mfma(mfma_16x16x128_fp8_fp4, found(k), k.v.fragment(i), k.v.selector,
+               i == 0 ? Source(0) : Source(found(k)), i == 0 ? "any NaN in V?" : "");
+    e.s_setprio(0);
+}
+
+/// Scores of unseen keys in one tile of 32 = -inf, where rows differ. mask: 8 SGPRs.
+void emit_mask_tile(Emitter& e, const Fp8Kernel& k, unsigned tile, VReg limit, VReg hidden, SReg mask) {
+    constexpr unsigned group = 4; // compares ahead of their selects: the masks go through scalar registers
+    const VReg s = k.v.scores(tile);
+    for (unsigned first = 0; first < s.count; first += group) {
+        for (unsigned r = first; r < first + group; ++r)
+            e.v_cmp("le_i32", mask.sub(2 * (r % group), 2), 32 * (tile % 2) + score_key(r), limit);
+        for (unsigned r = first; r < first + group; ++r)
+            e.v_cndmask_b32(s[r], hidden, s[r], mask.sub(2 * (r % group), 2));
     }
-    e.v_and_b32(any, Literal{0x80808080}, any);
-    e.v_cmp("ne_u32", vcc, 0, any);
+}
+
+} // namespace
+
+void emit_mask(Emitter& e, const Fp8Kernel& k) {
+    const WorkRegisters& w = k.work;
+    if (k.options.nan_exact && k.options.causal)
+        emit_search(e, k);
+    const VReg limit = k.v.t[4], far_limit = k.v.factor, hidden = k.v.t[5];
+    const SReg lowest = w.scratch[2], highest = w.scratch[3];
+    emit_visible_limit(e, k, limit, w.scratch.sub(0, 2));
+    e.remark("keys, counted from the block's first, that the wave's first and last row see up to");
+    if (k.options.causal) {
+        e.s_min_i32(lowest, w.scratch[0], w.scratch[1]);
+        e.s_add_i32(highest, w.scratch[1], G::rows - 1);
+        e.s_min_i32(highest, w.scratch[0], highest);
+    } else {
+        e.s_mov_b32(lowest, w.scratch[0]);
+        e.s_mov_b32(highest, w.scratch[0]);
+    }
+    e.v_mov_b32(hidden, Literal{0xff800000});
+    e.v_subrev_u32(far_limit, 64, limit, "the compared key stays an inline constant");
+    // Tiles that all rows see come first, then those that the mask cuts (two at most), then those that none
+    // sees.
+    for (unsigned tile = G::key_tiles - 1; tile > 0; --tile) {
+        e.s_cmp("ge_i32", lowest, 32 * tile - 1);
+        e.s_cbranch_scc1(".Lmask_from_" + std::to_string(tile));
+    }
+    for (unsigned tile = 0; tile < G::key_tiles; ++tile) {
+        if (tile > 0)
+            e.label(".Lmask_from_" + std::to_string(tile));
+        if (tile > 0) {
+            e.s_cmp("lt_i32", highest, 32 * tile);
+            e.s_cbranch_scc1(".Lhide_from_" + std::to_string(tile));
+        }
+        emit_mask_tile(e, k, tile, tile < 2 ? limit : far_limit, hidden, w.scratch.sub(4, 8));
+    }
+    e.s_branch(".Lmasked");
+    for (unsigned tile = 1; tile < G::key_tiles; ++tile) {
+        e.label(".Lhide_from_" + std::to_string(tile));
+        for (unsigned r = 0; r < 16; ++r)
+            e.v_mov_b32(k.v.scores(tile)[r], hidden);
+    }
+    e.label(".Lmasked");
+}
+
+void emit_find_special(Emitter& e, const Fp8Kernel& k) {
+    const VReg sum = found(k), any = k.v.t[4];
+    e.v_maximum3_f32(any, sum[0], sum[1], sum[2]);
+    e.v_maximum3_f32(any, any, sum[3], sum[3]);
+    e.v_cmp("u_f32", vcc, any, any);
     e.s_cmp("lg_u64", vcc, 0);
     e.s_cselect_b32(k.work.scratch[0], mode_special, 0);
     e.s_or_b32(k.wave.mode, k.wave.mode, k.work.scratch[0]);
