@@ -34,6 +34,13 @@ constexpr std::array<std::pair<const char*, attention::MatrixWork>, 3> matrix_wo
      {"maximum", attention::MatrixWork::maximum},
      {"fold", attention::MatrixWork::fold}}};
 
+using attention::Epilogue;
+using attention::IssueOrder;
+constexpr std::array<std::pair<const char*, Epilogue>, 2> epilogues{
+    {{"idle_matrix", Epilogue::idle_matrix}, {"next_softmax", Epilogue::next_softmax}}};
+constexpr std::array<std::pair<const char*, IssueOrder>, 2> issue_orders{
+    {{"matrix_first", IssueOrder::matrix_first}, {"vector_first", IssueOrder::vector_first}}};
+
 attention::Fp8Probability probability_of(const Schedule& schedule) {
     attention::Fp8Probability p{schedule.text("probability") == "lean",
                                 static_cast<float>(schedule.number("sigma")),
@@ -54,6 +61,16 @@ class Fp8Forward final : public ForwardTemplate {
                               ": 8-wave ping-pong, 128-key blocks of K and V through LDS",
                           tau_grid),
           geometry_(geometry), lean_(lean) {}
+
+    std::optional<std::string> reject(const Problem& p, const Schedule& schedule) const override {
+        if (std::optional<std::string> why = ForwardTemplate::reject(p, schedule))
+            return why;
+        // The other place is the same one then: waves are idle at a tile's begin, or the part is stored.
+        if (has_idle_waves(p) && schedule.text("epilogue") == "next_softmax" &&
+            (schedule.text("key_order") == "from_diagonal" || schedule.number("key_parts") > 1))
+            return "epilogue is next_softmax; accepted with keys from the diagonal or split: idle_matrix";
+        return std::nullopt;
+    }
 
   protected:
     std::vector<ParameterSpec> own_space(const Problem& p) const override {
@@ -85,7 +102,26 @@ class Fp8Forward final : public ForwardTemplate {
                 work.grid.emplace_back(std::string(text));
         if (folds)
             std::swap(work.grid.front(), work.grid.back());
-        return {form, sigma, beta, work};
+        ParameterSpec epilogue{
+            "epilogue",
+            "where a tile's end overlaps the next tile's start: in the first softmax phase "
+            "of the next tile, or, for waves that the tile's last block does not concern, "
+            "in their matrix phase before",
+            {},
+            false};
+        for (const auto& [text, value] : epilogues)
+            if (has_idle_waves(p) || value != Epilogue::idle_matrix)
+                epilogue.grid.emplace_back(std::string(text));
+        ParameterSpec issue{"issue_order",
+                            "which wave of a SIMD issues first where both could, that with matrix or that "
+                            "with vector instructions",
+                            {},
+                            false};
+        for (const auto& [text, value] : issue_orders)
+            issue.grid.emplace_back(std::string(text));
+        if (!lean && !folds) // short of the vector pipe
+            std::swap(issue.grid.front(), issue.grid.back());
+        return {form, sigma, beta, work, epilogue, issue};
     }
     ParameterSpec::Range tau_range(const Problem& p) const override {
         const bool lean =
@@ -103,6 +139,9 @@ class Fp8Forward final : public ForwardTemplate {
         if (p.matrix_work == attention::MatrixWork::fold && sigma != std::floor(sigma))
             return "sigma is " + to_string(schedule.parameters.at("sigma")) +
                    "; accepted with matrix_work fold: an integer from 0 to 8";
+        if (schedule.text("issue_order") == "vector_first" && p.matrix_work != attention::MatrixWork::none)
+            return "issue_order is vector_first; accepted with matrix_work " + schedule.text("matrix_work") +
+                   ": matrix_first";
         if (!(beta >= 0 && beta <= 1))
             return "beta is " + to_string(schedule.parameters.at("beta")) + "; accepted: 0 to 1";
         const double largest = largest_tau(p.lean, sigma, beta);
@@ -120,11 +159,21 @@ class Fp8Forward final : public ForwardTemplate {
     }
     isa::KernelFile make_file(const std::string& symbol, const attention::ForwardOptions& options,
                               const Schedule& schedule, std::vector<std::string> heading) const override {
-        return attention::make_fp8_kernel(symbol, geometry_, options, probability_of(schedule),
+        attention::ForwardOptions own = options;
+        for (const auto& [text, value] : epilogues)
+            if (schedule.text("epilogue") == text && options.split_bits == 0)
+                own.epilogue = value;
+        for (const auto& [text, value] : issue_orders)
+            if (schedule.text("issue_order") == text)
+                own.issue_order = value;
+        return attention::make_fp8_kernel(symbol, geometry_, own, probability_of(schedule),
                                           std::move(heading));
     }
 
   private:
+    /// Whether a tile's last block concerns no row of some waves: where the mask cuts tiles of 256 rows.
+    static bool has_idle_waves(const Problem& p) { return p.mask == Mask::causal && !classify(p).even_group; }
+
     attention::Fp8Geometry geometry_;
     bool lean_; ///< where the call leaves it to us
 };

@@ -47,8 +47,6 @@ namespace flow {
 
 using namespace isa;
 
-inline constexpr unsigned matrix_priority = 1;
-
 template <class Kernel>
 void emit_main(Emitter& e, const Kernel& k) {
     e.s_cmp("lt_u32", k.wave.index, 4, "waves 4-7 run one phase behind");
@@ -62,7 +60,7 @@ void emit_main(Emitter& e, const Kernel& k) {
     e.label(".Lmatrix_done");
     e.s_waitcnt(k.geometry.fetch_instructions(), 0,
                 "the block fetched one phase ago is in LDS, V fragments are here");
-    e.s_setprio(0);
+    e.s_setprio(k.options.softmax_priority());
     e.s_barrier();
 
     e.label(".Lsoftmax_phase");
@@ -77,7 +75,7 @@ void emit_main(Emitter& e, const Kernel& k) {
     e.label(".Lsoftmax_done");
     e.s_cmp("lg_u32", k.wave.mode, mode_pv | mode_qk);
     e.s_cbranch_scc1(".Lother_matrix_phase");
-    e.s_setprio(matrix_priority);
+    e.s_setprio(k.options.matrix_priority());
     e.s_barrier();
 
     e.remark("==== matrix phase: PV of the block, QK of the next one");
@@ -103,8 +101,9 @@ void emit_special_blocks(Emitter& e, const Kernel& k) {
     e.s_cbranch_scc0(".Lin_tile");
     e.remark("---- this block begins a tile: the previous one is complete in the accumulator");
     e.s_cmp("eq_u32", w.tile[0], 0);
-    e.s_cbranch_scc1(".Lbegin_tile", "there is none");
+    e.s_cbranch_scc1(".Lepilogue_done", "there is none, or it is stored");
     emit_epilogue(e, k, ".Lepilogue");
+    e.label(".Lepilogue_done");
     e.s_bitcmp1_b32(w.now[0], flag_end);
     e.s_cbranch_scc1(".Lfinish");
     e.label(".Lbegin_tile");
@@ -134,6 +133,24 @@ void emit_dead_block(Emitter& e, const Kernel& k) {
     e.s_branch(".Lsoftmax_done");
 }
 
+/// In a matrix phase without PV: the tile in the accumulator is complete where the next block begins another.
+/// The wave has nothing to do but QK, whose products run meanwhile.
+template <class Kernel>
+void emit_idle_epilogue(Emitter& e, const Kernel& k) {
+    const WorkRegisters& w = k.work;
+    const SReg bits = w.scratch[0];
+    e.s_and_b32(bits, k.wave.mode, mode_pv);
+    e.s_cbranch_scc1(".Lno_idle_epilogue");
+    e.s_bitcmp1_b32(w.now[0], flag_first);
+    e.s_cbranch_scc0(".Lno_idle_epilogue");
+    e.s_cmp("eq_u32", w.tile[0], 0);
+    e.s_cbranch_scc1(".Lno_idle_epilogue");
+    e.s_setprio(k.options.softmax_priority());
+    emit_epilogue(e, k, ".Lidle_epilogue");
+    e.s_mov_b32(w.tile[0], 0, "stored");
+    e.label(".Lno_idle_epilogue");
+}
+
 template <class Kernel>
 void emit_other_matrix_phases(Emitter& e, const Kernel& k) {
     const WorkRegisters& w = k.work;
@@ -143,7 +160,7 @@ void emit_other_matrix_phases(Emitter& e, const Kernel& k) {
     e.label(".Lother_matrix_phase");
     e.s_cmp("lg_u32", k.wave.mode, mode_pv | mode_qk | mode_rescale);
     e.s_cbranch_scc1(".Lrare_matrix_phase");
-    e.s_setprio(matrix_priority);
+    e.s_setprio(k.options.matrix_priority());
     e.s_barrier();
     e.remark("==== matrix phase that multiplies the rest of the accumulator before its products");
     e.stream().append(matrix_phase(k, Phase::rescale));
@@ -158,7 +175,7 @@ void emit_other_matrix_phases(Emitter& e, const Kernel& k) {
     e.s_and_b32(k.wave.mode, k.wave.mode, ~mode_cursor & 63);
     e.s_branch(".Lsoftmax_done");
     e.label(".Lcursor_ready");
-    e.s_setprio(matrix_priority);
+    e.s_setprio(k.options.matrix_priority());
     e.s_cmp("eq_u32", k.wave.mode, mode_pv | mode_qk | mode_fresh);
     e.s_cbranch_scc1(".Lfresh_matrix_phase");
     e.s_barrier();
@@ -186,6 +203,8 @@ void emit_other_matrix_phases(Emitter& e, const Kernel& k) {
     e.s_cbranch_scc0(".Lno_qk");
     emit_rare_qk(e, k);
     e.label(".Lno_qk");
+    if (k.options.epilogue == Epilogue::idle_matrix)
+        emit_idle_epilogue(e, k);
     emit_next_block_work(e, k);
     emit_next_addresses(e, k);
     e.s_branch(".Lmatrix_done");

@@ -21,12 +21,11 @@ VReg found(const Fp8Kernel& k) {
 /// They cost the vector pipe nothing, and the other wave, whose matrix phase is shorter than the softmax
 /// phase of a masked block, a quarter of a matrix phase.
 void emit_search(Emitter& e, const Fp8Kernel& k) {
-    constexpr unsigned above_matrix_phase = flow::matrix_priority + 1;
-    e.s_setprio(above_matrix_phase);
+    e.s_setprio(2, "above the other wave's matrix phase");
     for (unsigned i = 0; i < k.geometry.pv_products(); ++i)
         e.mfma(mfma_16x16x128_fp8_fp4, found(k), k.v.fragment(i), k.v.selector,
                i == 0 ? Source(0) : Source(found(k)), i == 0 ? "any NaN in V?" : "");
-    e.s_setprio(0);
+    e.s_setprio(k.options.softmax_priority());
 }
 
 /// Scores of unseen keys in one tile of 32 = -inf, where rows differ. mask: 8 SGPRs.
