@@ -83,16 +83,23 @@ def main():
         # Of one block's MFMA cycles (Section III-B): 1024 for the products and 64 for the row sums; 192/128: 1280.
         for dim, products in ((128, 1024), (192, 1280)):
             useful = products / (products + 64)
-            for label, flags in (("lean", []), ("lean, maxima in the matrix phase", ["--matrix-work", "maximum"]),
-                                 ("exact", ["--matrix-work", "none"]),
-                                 ("exact, maxima in the matrix phase", ["--matrix-work", "maximum"]),
+            matrix_first = ["--issue-order", "matrix_first"]
+            vector_first = ["--matrix-work", "none", "--issue-order", "vector_first"]
+            for label, flags in (("lean", []), ("lean, tiles stored in the next softmax phase", ["--epilogue", "next_softmax"]),
+                                 ("lean, vector instructions first", vector_first),
+                                 ("lean, maxima in the matrix phase", ["--matrix-work", "maximum"]),
+                                 ("exact", ["--matrix-work", "none", *matrix_first]),
+                                 ("exact, tiles stored in the next softmax phase",
+                                  ["--matrix-work", "none", *matrix_first, "--epilogue", "next_softmax"]),
+                                 ("exact, vector instructions first", vector_first),
+                                 ("exact, maxima in the matrix phase", ["--matrix-work", "maximum", *matrix_first]),
                                  ("exact, fold", ["--matrix-work", "fold"]),
                                  ("exact, fold, the scale a power of two",
                                   ["--matrix-work", "fold", "--softmax-scale", 0.125 * math.log(2)])):
                 if dim == 192 and "fold" in label:
                     continue
                 for order in ("from_first", "from_diagonal"):
-                    if order == "from_diagonal" and "maxima" in label:
+                    if order == "from_diagonal" and ("maxima" in label or "stored" in label):
                         continue
                     shown = f"d = {dim if dim == 128 else '192/128'}, {label}" + (", from the diagonal" if order != "from_first" else "")
                     timing = ours(options, shown.replace(" ", "_").replace("/", "_").replace(",", ""),
