@@ -66,7 +66,8 @@ class Row {
         const bool lean = a_.probability == Probability::lean;
         const auto sigma = static_cast<float>(a_.sigma), beta = static_cast<float>(a_.beta);
         const float per_score = lean ? 8 * scale_ : scale_;
-        // One place down, so that no code passes the largest: 1.25 * 2^-24 of a float rounds to its last place.
+        // One place down, so that no code passes the largest: 1.25 * 2^-24 of a float rounds to its last
+        // place.
         const float nearest = std::fma(-per_score, maximum_, lean ? 8 * (sigma + 7) - beta : sigma);
         const float base = std::fma(-std::abs(nearest), 0x1.4p-24f, nearest);
         const float bias = lean ? std::fma(offset + offset, 4.0f, base) : offset + base;
