@@ -53,6 +53,20 @@ bool has_reserved_sdwa(std::span<const std::byte> bytes) {
     return (selectors >> 16 & 7) == 7 || (!unary && (selectors >> 24 & 7) == 7);
 }
 
+/// A constant as A or B of v_mfma_f32_*_f8f6f4, plain or scaled, which take vector registers alone (CDNA4
+/// ISA, VOP3P-MAI: bit 8 of SRC0 and SRC1). LLVM 22 decodes it, and where the format asks for fewer registers
+/// than eight takes the constant for a register (AMDGPUDisassembler, adjustMFMA_F8F6F4OpRegClass).
+bool has_constant_in_f8f6f4(std::span<const std::byte> bytes) {
+    std::uint32_t word[4] = {};
+    std::memcpy(word, bytes.data(), std::min(bytes.size(), sizeof word));
+    const auto opcode = [](std::uint32_t first) { return first >> 16; };
+    constexpr std::uint32_t scales = 0xd3ac, small = 0xd3ad, large = 0xd3ae;
+    const std::uint32_t* const matrix = opcode(word[0]) == scales ? word + 2 : word;
+    if (opcode(matrix[0]) != small && opcode(matrix[0]) != large)
+        return false;
+    return (matrix[1] >> 8 & 1) == 0 || (matrix[1] >> 17 & 1) == 0;
+}
+
 } // namespace
 
 struct Disassembler::Impl {
@@ -70,7 +84,7 @@ struct Disassembler::Impl {
 
     bool decode(std::span<const std::byte> bytes, std::uint64_t address, llvm::MCInst& out,
                 std::uint64_t& size) {
-        if (has_reserved_sdwa(bytes))
+        if (has_reserved_sdwa(bytes) || has_constant_in_f8f6f4(bytes))
             return false;
         // Never fewer bytes than the longest instruction has: LLVM 22 crashes where a literal is cut off, in
         // the text of the error (AMDGPUDisassembler::errOperand).
