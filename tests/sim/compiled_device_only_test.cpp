@@ -137,7 +137,7 @@ TEST_CASE("engine: compiled instructions without a host's counterpart, at every 
         const std::vector<char> data{std::istreambuf_iterator<char>(stream), {}};
         Machine machine;
         machine.memory().track_initialisation();
-        const auto code = CodeObject::load(machine.memory(), std::as_bytes(std::span(data)), 0);
+        const auto code = load_code(machine.memory(), std::as_bytes(std::span(data)));
         std::mt19937 random(3);
         for (unsigned run = 0; run < 2 * std::size(cases); ++run) {
             const Case& c = cases[run / 2];

@@ -262,7 +262,7 @@ TEST_CASE(
         const std::vector<char> data{std::istreambuf_iterator<char>(in), {}};
         Machine machine;
         machine.memory().track_initialisation();
-        const auto code = CodeObject::load(machine.memory(), std::as_bytes(std::span(data)), 0);
+        const auto code = load_code(machine.memory(), std::as_bytes(std::span(data)));
         std::mt19937 random(7);
         const std::vector<const Kernel*> kernels = code->kernels();
         CHECK(kernels.size() == 36 + 50 + 28);

@@ -267,7 +267,7 @@ static void check_corpus() {
         machine.memory().track_initialisation();
         const std::vector<std::byte> elf = corpus.device(level);
         REQUIRE(!elf.empty());
-        const auto code = CodeObject::load(machine.memory(), elf, 0);
+        const auto code = load_code(machine.memory(), elf);
         check_against_host(corpus, machine, code);
         check_cooperation(corpus, machine, code);
     }

@@ -4,6 +4,7 @@
 
 #include "jit/assembler.hpp"
 #include "sim/engine.hpp"
+#include "tests/sim/without.hpp"
 
 #include <cstring>
 #include <stdexcept>
@@ -81,7 +82,7 @@ class Machine {
     }
     std::shared_ptr<CodeObject> load_source(const std::string& source) {
         const std::vector<std::byte> elf = assemble(source);
-        return CodeObject::load(memory_, elf, 0);
+        return load_code(memory_, elf);
     }
     void use(std::shared_ptr<CodeObject> code) { code_ = std::move(code); }
 

@@ -90,6 +90,7 @@ TEST_CASE("engine: vector instructions in the encodings in use") {
     std::string body = "s_load_dwordx2 s[4:5], s[0:1], 0\nv_mov_b32 v1, 0\ns_waitcnt lgkmcnt(0)\n";
     unsigned offset = 0;
     for (const Row& row : rows) {
+        body += "s_mov_b64 vcc, 0\ns_mov_b64 s[30:31], 0\n"; // what the row before has left proves nothing
         body += set(10, row.a) + set(12, row.b) + set(14, row.c) + set(20, 0) + row.text +
                 "\ns_nop 4\nglobal_store_dwordx2 v1, v[20:21], s[4:5] offset:" + std::to_string(offset) +
                 "\n";

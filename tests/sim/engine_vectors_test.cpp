@@ -156,8 +156,9 @@ const Vector vectors[] = {
     {"ds_write_b32 v12, v6\ns_waitcnt vmcnt(0) lgkmcnt(0)\ns_mov_b64 exec, 1\nds_xor_rtn_b32 v32, v12, v2\ns_waitcnt vmcnt(0) lgkmcnt(0)\nds_read_b32 v33, v12\ns_waitcnt vmcnt(0) lgkmcnt(0)\nv_readfirstlane_b32 s18, v32\nv_readfirstlane_b32 s19, v33\ns_mov_b64 exec, -1\nv_mov_b32 v32, s18\nv_mov_b32 v33, s19", 0x30ull, 0, 0x11ull, 0x2100000011ull},
     {"ds_write2st64_b32 v12, v2, v4 offset0:1 offset1:3\ns_waitcnt vmcnt(0) lgkmcnt(0)\nds_read_b32 v32, v12 offset:256\nds_read_b32 v33, v12 offset:768", 0x8877665544332211ull, 0x1020304050607080ull, 0, 0x5060708044332211ull},
     {"ds_write2st64_b64 v12, v[2:3], v[4:5] offset0:1 offset1:2\ns_waitcnt vmcnt(0) lgkmcnt(0)\nds_read_b32 v32, v12 offset:516\nds_read_b32 v33, v12 offset:1024", 0x8877665544332211ull, 0x1020304050607080ull, 0, 0x5060708088776655ull},
-    // 128 products of ones
+    // 128 and 64 products of ones
     {"v_mov_b32 v16, v2\nv_mov_b32 v17, v2\nv_mov_b32 v18, v2\nv_mov_b32 v19, v2\nv_mov_b32 v20, v2\nv_mov_b32 v21, v2\nv_mov_b32 v22, v2\nv_mov_b32 v23, v2\nv_mov_b32 v24, v2\nv_mov_b32 v25, v2\nv_mov_b32 v26, v2\nv_mov_b32 v27, v2\nv_mov_b32 v28, v2\nv_mov_b32 v29, v2\nv_mov_b32 v30, v2\nv_mov_b32 v31, v2\ns_nop 1\nv_mfma_f32_16x16x128_f8f6f4 v[36:39], v[16:23], v[24:31], 0\ns_nop 15\nv_mov_b32 v32, v36\nv_mov_b32 v33, v39", 0x38383838ull, 0, 0, 0x4300000043000000ull},
+    {"v_mov_b32 v16, v2\nv_mov_b32 v17, v2\nv_mov_b32 v18, v2\nv_mov_b32 v19, v2\nv_mov_b32 v20, v2\nv_mov_b32 v21, v2\nv_mov_b32 v22, v2\nv_mov_b32 v23, v2\nv_mov_b32 v24, v2\nv_mov_b32 v25, v2\nv_mov_b32 v26, v2\nv_mov_b32 v27, v2\nv_mov_b32 v28, v2\nv_mov_b32 v29, v2\nv_mov_b32 v30, v2\nv_mov_b32 v31, v2\ns_nop 1\nv_mfma_f32_32x32x64_f8f6f4 v[36:51], v[16:23], v[24:31], 0\ns_nop 15\ns_nop 3\nv_mov_b32 v32, v36\nv_mov_b32 v33, v51", 0x38383838ull, 0, 0, 0x4280000042800000ull},
 };
 // clang-format on
 
