@@ -65,8 +65,10 @@ void Sanitizer::check_pending(Wave& wave, WaveShadow& shadow, const Traits& t) {
 void Sanitizer::check_wait_states(Wave& wave, WaveShadow& shadow, const Traits& t) {
     shadow.window.step(t, [&](const WaitWindow::Violation& v) {
         const unsigned passed = std::max(v.found, v.elapsed);
-        if (passed >= v.required.documented) // the matrix pipe's own stalls have taken that long
+        if (passed >= v.required.documented) { // the matrix pipe's own stalls have taken that long
+            session_.covered_by_stalls.fetch_add(1, std::memory_order_relaxed);
             return;
+        }
         const Severity severity = passed < v.required.tolerated ? Severity::error : Severity::note;
         report(severity, v.rule->name, wave, -1, site(t), site(*v.producer), [&](Finding& f) {
             f.detail = std::to_string(v.required.documented) + " wait states needed, " +
@@ -123,23 +125,34 @@ void Sanitizer::check_validity(Wave& wave, WaveShadow& shadow, const Traits& t) 
         if (use.vector())
             lane = std::countr_zero(missing);
         report(Severity::error, rule, wave, lane, site(t), no_site, [&](Finding& f) {
-            f.detail = name_of(use) + " has never been written";
+            f.detail = name_of(use);
             if (use.vector() && missing != needed)
-                f.detail += " in " + std::to_string(std::popcount(missing)) + " of " +
-                            std::to_string(std::popcount(needed)) + " lanes";
+                f.detail += ", in " + std::to_string(std::popcount(missing)) + " of " +
+                            std::to_string(std::popcount(needed)) + " lanes,";
+            f.detail += holds_unwritten(shadow);
         });
     }
     if (t.is(trait::store) && t.is(trait::memory)) {
         const Use mask{sgpr_unit + scalar_code::exec, 2, Role::mask};
         if (!validity.whole(mask))
             report(Severity::error, "store under an uninitialised EXEC", wave, -1, site(t), no_site,
-                   [](Finding& f) { f.detail = "which lanes store depends on registers never written"; });
+                   [&](Finding& f) { f.detail = "exec" + holds_unwritten(shadow); });
     }
     if (t.instruction->kind == InstructionClass::branch && t.instruction->target == no_target)
         for (const Use& use : t.read()) // s_setpc, s_swappc
             if (!use.vector() && use.first != scc_unit && use.role == Role::operand && !validity.whole(use))
                 report(Severity::error, "branch depends on an uninitialised register", wave, -1, site(t),
-                       no_site, [&](Finding& f) { f.detail = name_of(use) + " has never been written"; });
+                       no_site, [&](Finding& f) { f.detail = name_of(use) + holds_unwritten(shadow); });
+}
+
+std::string Sanitizer::holds_unwritten(const WaveShadow& shadow) const {
+    std::string text = " holds bits that were never written";
+    if (shadow.unwritten_load != no_site) {
+        const CodeObjectImpl& code = *session_.dispatch.code;
+        const Instruction& load = code.instructions()[shadow.unwritten_load];
+        text += "; the wave loaded such bits last at " + code.location(load) + ": " + code.disassemble(load);
+    }
+    return text;
 }
 
 /// LDS instructions that move data between lanes: what they deliver is initialised where its source is.

@@ -235,6 +235,8 @@ void Sanitizer::load_validity(Wave& wave, WaveShadow& shadow, const Traits& t) {
                     });
                 std::uint64_t& d = shadow.validity.vector(i.dst.index + n * per_part + word).byte[byte];
                 d = (d & ~a.active) | (valid & a.active);
+                if ((a.active & ~valid) != 0)
+                    shadow.unwritten_load = site(t);
             }
     }
 }
@@ -270,7 +272,7 @@ void Sanitizer::store_validity(Wave& wave, WaveShadow& shadow, const Traits& t) 
                     report(Severity::error, "uninitialised register stored", wave, static_cast<int>(lane),
                            site(t), no_site, [&](Finding& f) {
                                f.detail = name_of_unit(data.index + (byte + skip) / 4) +
-                                          " has never been written in this lane; " + describe_global(address);
+                                          holds_unwritten(shadow) + "; stored to " + describe_global(address);
                            });
                 if (!is_atomic || exchanges || !valid)
                     mark(wave, shadow, address + byte, valid || global);
@@ -327,13 +329,15 @@ void Sanitizer::scalar_memory(Wave& wave, WaveShadow& shadow, const Traits& t) {
                 for (unsigned byte = 0; byte < 4; ++byte)
                     if (!mapped || valid_range(wave, shadow, address + 4 * word + byte, 1))
                         bits |= 0xffu << (8 * byte);
+                if (bits != ~0u)
+                    shadow.unwritten_load = site(t);
             }
         if (writes)
             for (const Use& use : t.read())
                 if (use.role == Role::data && !shadow.validity.whole(use))
                     report(Severity::error, "uninitialised register stored", wave, -1, site(t), no_site,
                            [&](Finding& f) {
-                               f.detail = name_of_unit(use.first) + " has never been written; " +
+                               f.detail = name_of_unit(use.first) + holds_unwritten(shadow) + "; stored to " +
                                           describe_global(address);
                            });
         if (writes && mapped)

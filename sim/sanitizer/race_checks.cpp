@@ -124,7 +124,8 @@ void Sanitizer::touch_global(const Wave& wave, const WaveShadow& shadow, const T
                                 : "workgroup " + std::to_string(other_group - 1) + " (linear)";
             else
                 f.detail += "wave " + std::to_string(other_wave);
-            f.detail += std::string(other_write ? " writes" : " reads") +
+            f.detail += std::string(other_write ? " write" : " read") +
+                        (other_group == GlobalCell::several && rule == launch_race ? "" : "s") +
                         (rule == launch_race ? ", not by atomics and with none between"
                                              : " without a barrier between");
             f.fix = rule == launch_race ? "atomics, or a flag released and acquired"

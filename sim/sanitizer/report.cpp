@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <cxxabi.h>
+#include <memory>
 
 namespace zyfa::sim::sanitizer {
 
@@ -44,6 +47,14 @@ const char* severity(const Finding& finding, bool strict) {
     return finding.severity == Severity::error || strict ? "error" : "note";
 }
 
+/// As its author wrote it; other names as they are.
+std::string readable(const std::string& name) {
+    int status = 0;
+    const std::unique_ptr<char, void (*)(void*)> text(
+        abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+    return name.starts_with("_Z") && text ? text.get() : name;
+}
+
 } // namespace
 
 std::uint64_t Report::errors(bool strict) const {
@@ -65,6 +76,7 @@ void add(std::vector<Report>& reports, const Report& launch) {
     }
     known->truncated |= launch.truncated;
     known->races_limited |= launch.races_limited;
+    known->covered_by_stalls += launch.covered_by_stalls;
     for (const Finding& f : launch.findings) {
         const auto same = std::find_if(known->findings.begin(), known->findings.end(), [&](const Finding& g) {
             return g.rule == f.rule && g.at.pc == f.at.pc && g.other.pc == f.other.pc;
@@ -93,8 +105,9 @@ std::uint64_t notes(std::span<const Report> reports) {
 std::string to_text(std::span<const Report> reports, bool strict) {
     std::string text;
     for (const Report& report : reports) {
+        const std::string kernel = readable(report.kernel);
         for (const Finding& f : report.findings) {
-            text += std::string(severity(f, strict)) + ": " + f.rule + " in kernel " + report.kernel + "\n";
+            text += std::string(severity(f, strict)) + ": " + f.rule + " in kernel " + kernel + "\n";
             if (!f.at.disassembly.empty())
                 text += "  at " + f.at.location + " (pc " + hex(f.at.pc) + "): " + f.at.disassembly + "\n";
             if (!f.other.disassembly.empty())
@@ -110,10 +123,10 @@ std::string to_text(std::span<const Report> reports, bool strict) {
         }
         if (report.truncated)
             text += "more findings were dropped: " + std::to_string(report.findings.size()) +
-                    " are shown of kernel " + report.kernel + "\n";
+                    " are shown of kernel " + kernel + "\n";
         if (report.races_limited)
-            text += "the check for races in global memory covers only what kernel " + report.kernel +
-                    " touched first\n";
+            text +=
+                "the check for races in global memory covers only what kernel " + kernel + " touched first\n";
     }
     const std::uint64_t wrong = errors(reports, strict), noted = strict ? 0 : notes(reports);
     text += "ERROR SUMMARY: " + std::to_string(wrong) + (wrong == 1 ? " error" : " errors");

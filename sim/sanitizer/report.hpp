@@ -36,6 +36,9 @@ struct Report {
     std::vector<Finding> findings; ///< of one launch: errors first, then by address
     bool truncated = false;        ///< there were more pairs than are kept
     bool races_limited = false;    ///< more global memory was touched than the race check keeps track of
+    /// Times that fewer wait states stood between two instructions than a rule asks, and the matrix pipe's
+    /// own stalls took as long: no finding.
+    std::uint64_t covered_by_stalls = 0;
 
     std::uint64_t errors(bool strict) const; ///< findings, not occurrences
     std::uint64_t notes() const;

@@ -161,7 +161,15 @@ void Sanitizer::access(Wave& wave, const Instruction& instruction, const std::ui
 }
 
 bool Sanitizer::out_of_bounds(Wave& wave, const Instruction&, const OutOfBounds& access) {
-    report(Severity::error, access.kind(), wave, access.lane, site(*current_), no_site,
+    const char* rule = access.kind();
+    if (access.space == OutOfBounds::Space::global) {
+        const Allocation* const near = session_.memory.nearest(access.address);
+        rule = near != nullptr && near->freed && access.address >= near->address &&
+                       access.address - near->address < near->size
+                   ? "global memory used after free"
+                   : "global memory out of bounds";
+    }
+    report(Severity::error, rule, wave, access.lane, site(*current_), no_site,
            [&](Finding& f) { f.detail = access.describe(session_.memory); });
     beyond_ |= 1ull << std::max(access.lane, 0);
     return true;

@@ -21,6 +21,7 @@ struct WaveShadow {
     WaitWindow window;
     std::uint32_t epoch = 1; ///< barriers passed, from 1
     SiteIndex barrier_site = no_site;
+    SiteIndex unwritten_load = no_site; ///< the last load that brought bits that were never written
     bool ended = false;
     std::vector<std::uint8_t> scratch;                ///< 1: byte written
     std::deque<std::pair<Instruction, Traits>> moved; ///< executed with indexed registers, lately
@@ -65,6 +66,7 @@ class Session {
     const std::shared_ptr<const std::vector<Traits>> traits;
     GlobalRaces global;
     std::atomic<std::uint32_t> tick{1};
+    std::atomic<std::uint64_t> covered_by_stalls{0}; ///< Report's
     /// By workgroup: tick of its last atomic, write-back or invalidation.
     std::vector<std::atomic<std::uint32_t>> last_sync;
 
@@ -109,6 +111,8 @@ class Sanitizer final : public Observer {
             describe(*fresh);
     }
     std::string describe_global(std::uint64_t address) const;
+    /// " holds bits ...": of a value that should have been written, and where such bits may have come from.
+    std::string holds_unwritten(const WaveShadow& shadow) const;
     bool coherent(SiteIndex index);
 
     // checks.cpp: registers

@@ -44,6 +44,7 @@ Report Session::finish(const std::optional<Fault>& fault) {
     report.kernel = dispatch.kernel->name;
     report.truncated = truncated_;
     report.races_limited = global.limited();
+    report.covered_by_stalls = covered_by_stalls;
     // Under a seed or several threads the order of discovery differs; that of the report should not.
     std::vector<std::pair<FindingKey, Finding>> all(findings_.begin(), findings_.end());
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {

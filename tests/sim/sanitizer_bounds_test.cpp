@@ -23,7 +23,7 @@ TEST_CASE("sanitizer: an access out of bounds loads zeros, stores nothing, and t
     const Outcome load = run_sanitized(
         beyond + "v_mov_b32 v2, 7\nglobal_load_dword v2, v3, s[4:5]\ns_waitcnt vmcnt(0)" + finish);
     CHECK_FALSE(load.result.fault);
-    const Finding& f = check_finds(load, "global memory fault");
+    const Finding& f = check_finds(load, "global memory out of bounds");
     CHECK(load.report().findings.size() == 1);
     CHECK(f.count == 32);
     CHECK(f.at.disassembly.find("global_load_dword") != std::string::npos);
@@ -35,7 +35,7 @@ TEST_CASE("sanitizer: an access out of bounds loads zeros, stores nothing, and t
     const Outcome store =
         run_sanitized(beyond + "v_mov_b32 v2, 7\nglobal_store_dword v3, v2, s[6:7]\n", {}, 64, 2);
     CHECK(store.report().findings.size() == 2); // and the workgroups' race
-    CHECK(times(store, "global memory fault") == 64);
+    CHECK(times(store, "global memory out of bounds") == 64);
     CHECK(store.out[31] == 7);
     CHECK(std::count(store.out.begin(), store.out.end(), 7u) == 32);
 
@@ -43,7 +43,7 @@ TEST_CASE("sanitizer: an access out of bounds loads zeros, stores nothing, and t
                                          "v_mov_b32 v4, 3\nglobal_atomic_add v2, v3, v4, s[6:7] sc0\n"
                                          "s_waitcnt vmcnt(0)\nv_add_u32 v2, 1, v2\n" +
                                          finish);
-    CHECK(times(atomic, "global memory fault") == 32);
+    CHECK(times(atomic, "global memory out of bounds") == 32);
     CHECK(atomic.out[40] == 1);
 }
 
@@ -70,11 +70,14 @@ TEST_CASE("sanitizer: all that is out of bounds is found in one run") {
                         std::to_string(f.count));
     }
     std::sort(found.begin(), found.end());
-    const std::vector<std::string> expected{
-        "buffer_load_dword: global memory fault 64", "ds_read2_b32: lds out of bounds 128",
-        "ds_read_b32: lds out of bounds 64",         "ds_write_b32: lds out of bounds 64",
-        "global_load_dword: global memory fault 64", "global_load_lds_dword: lds out of bounds 48",
-        "s_load_dwordx4: global memory fault 1",     "scratch_store_dword: scratch out of bounds 64"};
+    const std::vector<std::string> expected{"buffer_load_dword: global memory out of bounds 64",
+                                            "ds_read2_b32: lds out of bounds 128",
+                                            "ds_read_b32: lds out of bounds 64",
+                                            "ds_write_b32: lds out of bounds 64",
+                                            "global_load_dword: global memory out of bounds 64",
+                                            "global_load_lds_dword: lds out of bounds 48",
+                                            "s_load_dwordx4: global memory out of bounds 1",
+                                            "scratch_store_dword: scratch out of bounds 64"};
     CHECK(found == expected);
     CHECK(std::all_of(outcome.out.begin(), outcome.out.begin() + 64, [](auto word) { return word == 0; }));
     CHECK(outcome.text().find("ERROR SUMMARY: 8 errors") != std::string::npos);
@@ -90,6 +93,7 @@ TEST_CASE("sanitizer: use after free names the allocation that was") {
     const LaunchResult result = machine.run({1, 1, 1}, {64, 1, 1}, gone, out);
     CHECK_FALSE(result.fault);
     REQUIRE(result.sanitizer->findings.size() == 1);
+    CHECK(result.sanitizer->findings[0].rule == "global memory used after free");
     CHECK(result.sanitizer->findings[0].detail.find("freed") != std::string::npos);
     CHECK(result.sanitizer->findings[0].count == 64);
     CHECK(out[3] == 0);

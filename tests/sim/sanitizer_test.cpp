@@ -120,6 +120,17 @@ TEST_CASE("sanitizer: software wait states, by table and by what shipped code ke
                 "vector result too early in v_permlane*_swap", Severity::note);
 }
 
+TEST_CASE("sanitizer: reports name a C++ kernel as its author does") {
+    sanitizer::Report report;
+    report.kernel = "_Z5scalePfi";
+    report.findings.push_back({.rule = "LDS race", .detail = "d"});
+    CHECK(sanitizer::to_text({&report, 1}, false)
+              .starts_with("error: LDS race in kernel scale(float*, int)\n"));
+    CHECK(sanitizer::to_json({&report, 1}, false).find("\"kernel\": \"_Z5scalePfi\"") != std::string::npos);
+    report.kernel = "f"; // no mangled name, though also the mangled name of a type
+    CHECK(sanitizer::to_text({&report, 1}, false).starts_with("error: LDS race in kernel f\n"));
+}
+
 TEST_CASE("sanitizer: uninitialised registers, LDS and memory where they matter") {
     check_finds(run_sanitized(start + "v_mov_b32 v2, v9" + finish), "uninitialised register stored");
     check_finds(run_sanitized(start +
@@ -145,6 +156,9 @@ TEST_CASE("sanitizer: uninitialised registers, LDS and memory where they matter"
     const LaunchResult result = machine.run({1, 1, 1}, {64, 1, 1}, in, out);
     REQUIRE(result.sanitizer->findings.size() == 1);
     CHECK(result.sanitizer->findings[0].rule == "uninitialised register stored");
+    CHECK(result.sanitizer->findings[0].detail.find(
+              " holds bits that were never written; the wave loaded such bits last at k+0x") !=
+          std::string::npos);
     machine.memory().mark_initialised(in, 256);
     CHECK(machine.run({1, 1, 1}, {64, 1, 1}, in, out).sanitizer->findings.empty());
 }
