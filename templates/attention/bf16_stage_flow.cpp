@@ -27,7 +27,7 @@ void emit_beside(Emitter& e, const std::function<void(Emitter&)>& leading,
 }
 
 void emit_end_memory(Emitter& e) {
-    e.s_setprio(flow::matrix_priority);
+    e.s_setprio(ForwardOptions{}.matrix_priority());
     e.s_barrier();
 }
 
