@@ -288,8 +288,9 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
               {"clock_ghz", model.seconds > 0 ? model.cycles / model.seconds / 1e9 : 0}}},
             {"outputs", nlohmann::ordered_json::array()}};
         if (!timing.is_null()) { // figures of one workgroup; the launch's own cycles stay
-            for (const char* member : {"matrix_busy", "idle_beside_softmax", "activity", "pipes",
-                                       "phase_cycles", "stalls", "complete", "waves", "between_barriers"}) {
+            for (const char* member :
+                 {"matrix_busy", "idle_beside_softmax", "activity", "pipes", "phase_cycles", "stalls", "late",
+                  "complete", "waves", "between_barriers"}) {
                 json["timing"][member] = timing.at(member);
             }
             json["timing"]["workgroup"] = {{"number", timing.at("workgroup")},

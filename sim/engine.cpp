@@ -127,6 +127,14 @@ class Run {
                   [](const auto& a, const auto& b) { return a->workgroup < b->workgroup; });
         return std::move(reports_);
     }
+    /// The first timed workgroup, for the grid model; before its cost is refined. Nothing: none was timed, or
+    /// there is no other.
+    std::optional<timing::MeasuredWorkgroup> measured() const {
+        if (measured_ == nullptr || total_ == 1)
+            return std::nullopt;
+        return timing::MeasuredWorkgroup{*measured_, *lines_, measured_instructions_,
+                                         costs_[measured_->workgroup]};
+    }
     std::vector<MemoryView::Use> take_uses() { return std::move(uses_); }
 
   private:
@@ -134,8 +142,17 @@ class Run {
         timing::TimedRunOptions options;
         options.keep_events = keep_events_;
         options.instruction_limit = dispatch_.device.instruction_limit;
+        const bool first = group.index == first_timed_;
+        if (first)
+            thread.observer = &lines_.emplace(dispatch_.waves, options.parameters.l2_line);
         auto report = std::make_shared<const timing::TimingReport>(timing::run_timed(group, thread, options));
         const std::scoped_lock lock(mutex_);
+        if (first) {
+            thread.observer = nullptr;
+            measured_ = report;
+            for (const Wave& wave : group.waves)
+                measured_instructions_ += wave.instructions;
+        }
         reports_.push_back(std::move(report));
     }
 
@@ -258,6 +275,9 @@ class Run {
     std::uint64_t next_ = 0, resident_ = 0, finished_ = 0, instructions_ = 0;
     std::deque<std::unique_ptr<Workgroup>> waiting_;
     std::vector<double> costs_;
+    std::optional<timing::LineStream> lines_; ///< of the first timed workgroup
+    std::shared_ptr<const timing::TimingReport> measured_;
+    std::uint64_t measured_instructions_ = 0;
     std::optional<Fault> fault_;
     bool stopped_ = false;
 };
@@ -326,12 +346,13 @@ std::optional<Fault> refuse(const Launch& launch, const Dispatch& d) {
     return std::nullopt;
 }
 
-void set_time(LaunchResult& result, std::span<double> costs, const Dispatch& d) {
+void set_time(LaunchResult& result, std::span<double> costs, const Dispatch& d, double memory_stretch) {
     result.clock_ghz = d.device.clock_ghz;
     if (result.timing.empty()) {
         result.cycles = launch_cycles(costs, d.device, 1);
     } else {
-        const timing::LaunchTime time = timing::model_launch(costs, result.timing, d.device, occupancy(d));
+        const timing::LaunchTime time =
+            timing::model_launch(costs, result.timing, d.device, occupancy(d), memory_stretch);
         result.cycles = time.cycles;
         result.clock_ghz = time.clock_ghz;
         result.load = time.load;
@@ -428,7 +449,9 @@ LaunchResult Engine::run(const Launch& launch) {
     result.instructions = run.instructions();
     if (!result.fault) {
         result.timing = run.take_reports();
-        set_time(result, run.costs(), d);
+        const std::optional<timing::MeasuredWorkgroup> measured = run.measured();
+        set_time(result, run.costs(), d,
+                 measured ? timing::memory_stretch(d, impl_->memory, *measured, occupancy(d)) : 1);
         if (remember)
             impl_->memo.store(launch, run.take_uses(), result);
     }

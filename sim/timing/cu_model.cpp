@@ -70,7 +70,8 @@ const char* to_string(Stall stall) noexcept {
 }
 
 CuModel::CuModel(const Parameters& parameters, unsigned waves)
-    : p_(parameters), scalar_cache_(p_.scalar_cache_bytes, p_.scalar_cache_line, p_.scalar_cache_ways),
+    : p_(parameters), longer_{p_.infinity_cache_latency - p_.l2_latency, p_.hbm_latency - p_.l2_latency},
+      scalar_cache_(p_.scalar_cache_bytes, p_.scalar_cache_line, p_.scalar_cache_ways),
       instruction_cache_(p_.instruction_cache_bytes, p_.instruction_line, p_.instruction_ways),
       waves_(waves) {
     for (unsigned w = 0; w < waves; ++w)
@@ -235,11 +236,18 @@ Event CuModel::issue(unsigned w, const Instruction& i, Readiness at, const Execu
         if (is_lds_dma(i))
             latency += p_.dma_extra;
         push_in_order(wave.vm, begin + cycles + latency);
+        for (unsigned n = 0; n < farther; ++n) {
+            Late& late = wave.late[n];
+            drop_completed(late.vm, t + late.by);
+            push_in_order(late.vm, begin + cycles + latency + late.by +
+                                       ((i.flags & flag::store) != 0 ? 0 : longer_[n]));
+        }
         if (i.kind == InstructionClass::flat)
             push_in_order(wave.lgkm, begin + cycles + latency);
         break;
     }
     case InstructionClass::waitcnt:
+        wait_late(wave, t, vm_limit(i.imm));
         drop_completed(wave.vm, t);
         drop_completed(wave.lgkm, t);
         break;
@@ -254,6 +262,7 @@ Event CuModel::issue(unsigned w, const Instruction& i, Readiness at, const Execu
         } else if (i.mnemonic && i.mnemonic[2] == 's' && i.mnemonic[3] == 'e' && i.mnemonic[5] == 'p') {
             wave.priority = static_cast<std::uint8_t>(i.imm & 3u); // s_setprio
         } else if (i.mnemonic && i.mnemonic[2] == 'e') {           // s_endpgm
+            wait_late(wave, t, 0);
             wave.ended = true;
         }
         break;
@@ -266,6 +275,8 @@ Event CuModel::issue(unsigned w, const Instruction& i, Readiness at, const Execu
     case InstructionClass::barrier:
         wave.at_barrier = true;
         barrier_last_ = std::max(barrier_last_, t);
+        for (unsigned n = 0; n < farther; ++n)
+            barrier_late_[n] = std::max(barrier_late_[n], t + wave.late[n].by);
         break;
     case InstructionClass::unknown:
         break;
@@ -322,8 +333,27 @@ void CuModel::release_barrier() {
         wave.at_barrier = false;
         wave.next_issue = std::max(wave.next_issue, release);
         wave.next_reason = Stall::barrier;
+        for (unsigned n = 0; n < farther; ++n)
+            wave.late[n].by = barrier_late_[n] - barrier_last_;
     }
     barrier_last_ = 0;
+    barrier_late_ = {};
+}
+
+void CuModel::wait_late(Wave& wave, Cycle now, unsigned limit) {
+    for (Late& late : wave.late) {
+        const Cycle done = completion(late.vm, limit);
+        late.by = std::max(now + late.by, done) - now;
+        drop_completed(late.vm, now + late.by);
+    }
+}
+
+std::array<Cycle, farther> CuModel::late() const {
+    std::array<Cycle, farther> most{};
+    for (const Wave& wave : waves_)
+        for (unsigned n = 0; n < farther; ++n)
+            most[n] = std::max(most[n], wave.late[n].by);
+    return most;
 }
 
 } // namespace zyfa::sim::timing

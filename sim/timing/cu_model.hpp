@@ -67,6 +67,9 @@ struct Event {
                   busy = 0; ///< cycles waited since the wave could first have issued; pipe occupancy
 };
 
+/// Loads that come from farther than L2 and so take longer: from the Infinity Cache, from HBM.
+inline constexpr unsigned farther = 2;
+
 class CuModel {
   public:
     CuModel(const Parameters& parameters, unsigned waves);
@@ -84,8 +87,16 @@ class CuModel {
 
     const std::vector<Cycle>& barrier_releases() const noexcept { return barrier_releases_; }
     Cycle end() const noexcept { return end_; }
+    /// How much later the waves would end if every vector load came from there: what waits and barriers do
+    /// not hide. At most, since what a later wave finds free on the way is not followed.
+    std::array<Cycle, farther> late() const;
 
   private:
+    /// The same waves beside the model, with longer loads: how late they are, and when their operations end.
+    struct Late {
+        Cycle by = 0;
+        std::deque<Cycle> vm;
+    };
     struct Wave {
         Cycle next_issue = 0; ///< the wave's own program order allows nothing earlier
         Stall next_reason = Stall::none;
@@ -94,6 +105,7 @@ class CuModel {
         std::array<Cycle, 128> sgpr{};
         Cycle scc = 0;
         std::deque<Cycle> vm, lgkm; ///< completion of outstanding operations, in order
+        std::array<Late, farther> late;
         std::uint8_t priority = 0;
         bool at_barrier = false, ended = false;
     };
@@ -105,14 +117,17 @@ class CuModel {
 
     Cycle operands_ready(const Wave& wave, const Instruction& i) const;
     void release_barrier();
+    void wait_late(Wave& wave, Cycle now, unsigned limit);
 
     Parameters p_;
+    std::array<Cycle, farther> longer_; ///< than L2's latency
     TagArray scalar_cache_, instruction_cache_;
     std::vector<bool> fetched_; ///< instruction lines seen so far
     std::vector<Wave> waves_;
     std::array<Simd, 4> simds_{};
     std::array<Cycle, 2> lds_free_{};
     Cycle memory_free_ = 0, end_ = 0, barrier_last_ = 0;
+    std::array<Cycle, farther> barrier_late_{}; ///< last arrival
     std::vector<Cycle> barrier_releases_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -49,7 +50,44 @@ std::string compare(const Dispatch& dispatch, const Memory& memory, std::uint64_
     return measured.begins(stream) ? "" : "addresses that depend on data";
 }
 
+/// All workgroups in time; without permission to execute whole kernels, nothing if that takes it.
+std::optional<GridReport> follow(const Dispatch& dispatch, const Memory& memory,
+                                 const MeasuredWorkgroup& measured, unsigned per_unit, bool may_execute) {
+    const std::span<const Instruction> code = dispatch.code->instructions();
+    const TimingReport& report = measured.report;
+    const AddressSlice slice = address_slice(code, static_cast<std::size_t>(dispatch.entry - code.data()),
+                                             dispatch.work_items % lanes == 0, report.profile);
+    const std::string whole =
+        compare(dispatch, memory, report.workgroup, measured.lines, slice, measured.instructions);
+    if (!whole.empty() && !may_execute)
+        return std::nullopt;
+    // The measured workgroup pays its start once more than the estimate's constant says.
+    const auto start = static_cast<double>(report.first_matrix);
+    const double work = static_cast<double>(report.cycles) - start,
+                 estimate = measured.estimate - workgroup_start_cycles;
+    GridOptions grid;
+    grid.per_unit = per_unit;
+    grid.start_cycles = start;
+    grid.cycles_per_estimate = estimate > 0 ? work / estimate : 1;
+    for (unsigned n = 0; n < farther; ++n)
+        grid.late_per_cycle[n] = static_cast<double>(report.late[n]) / std::max(1.0, work);
+    grid.slice = whole.empty() ? &slice : nullptr;
+    GridReport outcome = run_grid(dispatch, memory, grid);
+    outcome.executed_whole = whole;
+    return outcome;
+}
+
 } // namespace
+
+double memory_stretch(const Dispatch& dispatch, const Memory& memory, const MeasuredWorkgroup& measured,
+                      unsigned per_unit) {
+    try {
+        const std::optional<GridReport> grid = follow(dispatch, memory, measured, per_unit, false);
+        return grid && grid->compute_cycles > 0 ? std::max(1.0, grid->cycles / grid->compute_cycles) : 1;
+    } catch (const FaultError&) { // an address out of data that the launch has changed
+        return 1;
+    }
+}
 
 LaunchResult time_grid(const Dispatch& dispatch, const Memory& memory, const Launch& launch,
                        unsigned per_unit) {
@@ -71,23 +109,9 @@ LaunchResult time_grid(const Dispatch& dispatch, const Memory& memory, const Lau
         for (const Wave& wave : group.waves)
             result.instructions += wave.instructions;
 
-        const std::span<const Instruction> code = dispatch.code->instructions();
-        const AddressSlice slice = address_slice(code, static_cast<std::size_t>(dispatch.entry - code.data()),
-                                                 dispatch.work_items % lanes == 0, report->profile);
-
-        // The measured workgroup pays its start once more than the estimate's constant says.
-        const double start = static_cast<double>(report->first_matrix != 0 ? report->first_matrix : 0);
-        const double estimate = workgroup_cycles(group, dispatch.device.simds) - workgroup_start_cycles;
-        GridOptions grid;
-        grid.per_unit = per_unit;
-        grid.start_cycles = start;
-        grid.cycles_per_estimate =
-            estimate > 0 ? (static_cast<double>(report->cycles) - start) / estimate : 1;
-        const std::string whole =
-            compare(dispatch, memory, workgroups / 2, stream, slice, result.instructions);
-        grid.slice = whole.empty() ? &slice : nullptr;
-        GridReport outcome = run_grid(dispatch, memory, grid);
-        outcome.executed_whole = whole;
+        const MeasuredWorkgroup measured{*report, stream, result.instructions,
+                                         workgroup_cycles(group, dispatch.device.simds)};
+        const GridReport outcome = *follow(dispatch, memory, measured, per_unit, true);
 
         Activity activity = report->activity();
         const double busy =

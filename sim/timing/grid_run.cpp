@@ -142,17 +142,23 @@ class Grid {
             std::max(running.estimate, workgroup_cycles(*running.group, dispatch_.device.simds));
         const double compute = (estimate - running.estimate) * options_.cycles_per_estimate;
         running.estimate = estimate;
-        const double arrival = fetch(running.xcd, running.time);
+        const Fetched fetched = fetch(running.xcd, running.time);
+        const double late = compute * (fetched.infinity_share * options_.late_per_cycle[0] +
+                                       fetched.hbm_share * options_.late_per_cycle[1]);
+        const double end = std::max(running.time + compute + late, fetched.arrival);
         running.computed += compute;
         report_.work_cycles += compute;
-        report_.memory_wait_cycles += std::max(0.0, arrival - running.time - compute);
-        running.time = std::max(running.time + compute, arrival);
+        report_.memory_wait_cycles += end - running.time - compute;
+        running.time = end;
     }
 
-    /// When the last of the stretch's lines has come.
-    double fetch(unsigned xcd, double at) {
+    struct Fetched {
+        double arrival = 0;                       ///< of the stretch's last line
+        double infinity_share = 0, hbm_share = 0; ///< of its lines, by where they came from
+    };
+    Fetched fetch(unsigned xcd, double at) {
         if (lines_.lines.empty())
-            return at;
+            return {at};
         const double line = options_.unit.l2_line;
         std::uint64_t missed_l2 = 0, missed_all = 0;
         for (const std::uint64_t number : lines_.lines) {
@@ -175,7 +181,9 @@ class Grid {
         if (missed_all != 0)
             end = std::max(end, hbm_path_.move(at, static_cast<double>(missed_all) * line) +
                                     options_.unit.hbm_latency);
-        return end;
+        const auto all = static_cast<double>(count);
+        return {end, static_cast<double>(missed_l2 - missed_all) / all,
+                static_cast<double>(missed_all) / all};
     }
 
     const Dispatch& dispatch_;

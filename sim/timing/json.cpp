@@ -129,6 +129,7 @@ std::string to_json(const TimingReport& report, const Disassembly& disassembly) 
     Json out{{"workgroup", report.workgroup},
              {"cycles", report.cycles},
              {"complete", report.complete},
+             {"late", {{"infinity_cache", report.late[0]}, {"hbm", report.late[1]}}},
              {"matrix_busy",
               {{"steady", steady.phases != 0 ? Json(steady.matrix_busy) : Json()},
                {"whole_loop", report.whole_loop()}}},

@@ -54,7 +54,7 @@ Activity average(std::span<const std::shared_ptr<const TimingReport>> reports) {
 
 LaunchTime model_launch(std::span<double> estimates,
                         std::span<const std::shared_ptr<const TimingReport>> reports,
-                        const DeviceConfig& device, unsigned per_unit) {
+                        const DeviceConfig& device, unsigned per_unit, double memory_stretch) {
     refine(estimates, reports);
     LaunchTime time;
     time.activity = average(reports);
@@ -67,7 +67,7 @@ LaunchTime model_launch(std::span<double> estimates,
     const double work = std::accumulate(estimates.begin(), estimates.end(), 0.0);
     for (double& estimate : estimates)
         estimate *= stretch;
-    time.cycles = launch_cycles(estimates, device, sharing);
+    time.cycles = launch_cycles(estimates, device, sharing) * memory_stretch;
 
     const double busy_share = time.cycles > 0 ? work / (static_cast<double>(units) * time.cycles) : 0;
     for (double& share : time.activity.matrix)

@@ -21,9 +21,10 @@ struct LaunchTime {
 
 /// `estimates`: cycles of every workgroup by the cost model, in linear order; replaced by what the
 /// reports measured, or scaled as the measured ones turned out against their estimates. `per_unit`:
-/// workgroups that fit a compute unit. Needs at least one report.
+/// workgroups that fit a compute unit. `memory_stretch`: times as long for waits on memory that the reports
+/// do not hold (grid_launch.hpp). Needs at least one report.
 LaunchTime model_launch(std::span<double> estimates,
                         std::span<const std::shared_ptr<const TimingReport>> reports,
-                        const DeviceConfig& device, unsigned per_unit);
+                        const DeviceConfig& device, unsigned per_unit, double memory_stretch = 1);
 
 } // namespace zyfa::sim::timing

@@ -38,8 +38,9 @@ struct WaveProfile {
 
 struct TimingReport {
     std::uint64_t workgroup = 0;
-    Cycle cycles = 0;     ///< from the launch of the workgroup to the end of its last wave
-    bool complete = true; ///< false: the run was stopped before the workgroup's end
+    Cycle cycles = 0;                  ///< from the launch of the workgroup to the end of its last wave
+    std::array<Cycle, farther> late{}; ///< cycles more if every load came from the Infinity Cache, from HBM
+    bool complete = true;              ///< false: the run was stopped before the workgroup's end
     std::array<PipeCycles, 4> simd{};
     std::array<std::uint64_t, matrix_kinds> matrix{}; ///< MFMA cycles of all SIMDs by kind
     std::array<double, matrix_kinds> toggles{}; ///< bits per product that change between MFMAs (toggles.hpp)

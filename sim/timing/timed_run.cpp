@@ -214,6 +214,7 @@ TimingReport run_timed(Workgroup& group, ThreadContext& thread, const TimedRunOp
     report.complete = group.done();
     report.barriers = model.barrier_releases();
     report.cycles = model.end();
+    report.late = model.late();
     report.idle_beside_softmax = idle.idle();
     report.toggles = toggles.per_product();
     return report;

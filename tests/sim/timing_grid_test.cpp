@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
 #include <string_view>
 
 using namespace zyfa::sim;
@@ -199,6 +200,35 @@ TEST_CASE("grid model: a slice that loads elsewhere than the kernel is found out
         CHECK(result.grid->lines == 4 * 256 / 128);
         CHECK(result.grid->executed_whole == (mixed ? "addresses that depend on data" : ""));
     }
+}
+
+TEST_CASE("grid model: a launch that is run and timed takes longer where its workgroups share no lines") {
+    // 1024 workgroups read 16 KiB each: all the same, or each its own.
+    const auto cycles = [](unsigned shift, unsigned timed) {
+        Machine machine;
+        std::string body = reader;
+        const std::string wait = "s_waitcnt lgkmcnt(0)\n";
+        body.insert(body.find(wait) + wait.size(), "s_lshl_b32 s9, s2, " + std::to_string(shift) +
+                                                       "\ns_add_u32 s4, s4, s9\ns_addc_u32 s5, s5, 0\n");
+        machine.load(body);
+        const std::uint64_t arguments[2] = {
+            reinterpret_cast<std::uint64_t>(machine.buffer<float>(1024 * 4096, 1.0f)),
+            reinterpret_cast<std::uint64_t>(machine.buffer<float>(64, -1.0f))};
+        Launch launch;
+        launch.kernel = machine.code().kernel("k");
+        launch.code = std::shared_ptr<CodeObject>(std::shared_ptr<void>(), &machine.code());
+        launch.grid = {1024, 1, 1};
+        launch.block = {64, 1, 1};
+        launch.dynamic_lds = 100'000; // one to a compute unit: four rounds
+        launch.kernarg = std::as_bytes(std::span(arguments));
+        launch.timed_workgroups = timed;
+        const LaunchResult result = machine.engine().run(launch);
+        REQUIRE_MESSAGE(!result.fault, text(result));
+        return result.cycles;
+    };
+    // Offsets of 2^14 bytes are workgroups' own, those of 1 byte cross at most one line more.
+    CHECK(cycles(14, 2) > 1.02 * cycles(0, 2));
+    CHECK(cycles(14, 0) == cycles(0, 0)); // without a timed workgroup the cost model says nothing of memory
 }
 
 TEST_CASE("cache tags: the least recently used of a full set makes room") {
