@@ -56,6 +56,16 @@ Handler asked(const Instruction& i) {
     return op != nullptr ? op->asked : nullptr;
 }
 
+/// Whether a DPP instruction writes all lanes that are active, if all are: no mask, a source for each.
+bool writes_every_lane(const Instruction& dpp) {
+    const unsigned control = dpp.control >> 8 & 0x1ff;
+    const bool zero_outside = (dpp.control >> 19 & 1) != 0; // bound_ctrl (CDNA4 ISA, VOP_DPP)
+    bool all = dpp.control >> 24 == 0xff;
+    for (unsigned lane = 0; all && !zero_outside && lane < lanes; ++lane)
+        all = dpp_source(control, lane) >= 0;
+    return all;
+}
+
 /// What a dataflow analysis needs of one instruction.
 struct Effects {
     Registers reads, writes;
@@ -69,7 +79,10 @@ Effects effects_of(const Instruction& i, const Traits& traits) {
             registers.set(use.first + n);
     };
     const bool stores = (i.flags & (flag::store | flag::atomic)) != 0;
+    const bool whole_dpp = (i.flags & flag::dpp) != 0 && writes_every_lane(i);
     for (const Use& use : traits.read()) {
+        if (use.role == Role::old && whole_dpp)
+            continue;
         if (use.role != Role::data || stores)
             set(e.reads, use);
         if (use.role == Role::old)
@@ -91,7 +104,7 @@ Effects effects_of(const Instruction& i, const Traits& traits) {
     if (traits.is(sanitizer::trait::valu_exec))
         pair(e.writes, exec_unit);
     if (traits.is(sanitizer::trait::partial_write | sanitizer::trait::lane_write) ||
-        (i.flags & (flag::dpp | flag::sdwa | flag::writes_source)) != 0)
+        (i.flags & (flag::sdwa | flag::writes_source)) != 0 || ((i.flags & flag::dpp) != 0 && !whole_dpp))
         e.replaces = false;
     if (starts(i, "s_addk") || starts(i, "s_mulk") || starts(i, "s_bitset") || starts(i, "s_cmov")) {
         e.replaces = false;

@@ -157,6 +157,23 @@ TEST_CASE("grid model: addresses out of memory or out of LDS are not cut down") 
     CHECK(text_of(half) == "v_mov_b32 s_mov_b32 v_mov_b32 s_mov_b64 global_load_dword s_endpgm");
 }
 
+TEST_CASE(
+    "grid model: what DPP leaves of the old value counts where a row is masked or a lane has no source") {
+    const auto refused = [](const std::string& control) {
+        Machine machine;
+        const std::string body = "global_load_dword v5, v0, s[0:1]\ns_waitcnt vmcnt(0)\n"
+                                 "v_mov_b32_dpp v5, v0 " +
+                                 control + "\nglobal_load_dword v6, v5, s[0:1]\n";
+        return slice_of(machine, body.c_str()).refused;
+    };
+    const std::string unmasked = " row_mask:0xf bank_mask:0xf";
+    CHECK(refused("quad_perm:[0,0,2,2]" + unmasked) == "");
+    CHECK(refused("row_shr:1" + unmasked + " bound_ctrl:0") == "");
+    CHECK(refused("row_shr:1" + unmasked) == "addresses that depend on loaded data");
+    CHECK(refused("quad_perm:[0,0,2,2] row_mask:0x7 bank_mask:0xf") ==
+          "addresses that depend on loaded data");
+}
+
 namespace {
 
 /// Loads, then goes on 256 or 512 bytes further by what it has loaded; four times.
