@@ -2,6 +2,7 @@
 #include "sim/timing/json.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <numeric>
 
@@ -202,8 +203,18 @@ std::string to_perfetto(const TimingReport& report, const Disassembly& disassemb
         trace.name(simd, pipe_tracks + 2 * simd + 1, "vector pipe");
     }
     trace.name(0, pipe_tracks + 8, "barriers");
+    // One LDS port for two SIMDs each (cu_model.hpp); accesses queue.
+    std::array<Cycle, 2> lds_free{};
+    for (unsigned port = 0; port < 2; ++port)
+        trace.name(2 * port, pipe_tracks + 9 + port, "LDS port");
     std::map<std::uint32_t, std::string> texts;
     for (const Event& event : report.events) {
+        const unsigned port = event.wave % 4 / 2;
+        Cycle access = 0;
+        if (event.kind == InstructionClass::lds) {
+            access = std::max(lds_free[port], event.issue);
+            lds_free[port] = access + event.busy;
+        }
         if (event.issue < begin || event.issue >= end)
             continue;
         const unsigned simd = event.wave % 4;
@@ -220,6 +231,9 @@ std::string to_perfetto(const TimingReport& report, const Disassembly& disassemb
         if (event.kind == InstructionClass::valu || event.kind == InstructionClass::transcendental)
             trace.slice(simd, pipe_tracks + 2 * simd + 1, kind_name(event.kind),
                         "wave " + std::to_string(event.wave), event.issue, event.busy);
+        if (event.kind == InstructionClass::lds)
+            trace.slice(2 * port, pipe_tracks + 9 + port, "LDS", "wave " + std::to_string(event.wave), access,
+                        event.busy);
     }
     for (const Cycle release : report.barriers)
         if (release >= begin && release < end)

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <map>
+#include <string_view>
 
 namespace zyfa::sim::timing {
 
@@ -93,7 +94,7 @@ class Picture {
                 "y=\"%.1f\">%s</text>\n",
                 at, below, c.fill, at + 16, below + 11, c.name);
             body_ += text;
-            at += 155;
+            at += 36 + 6.5 * static_cast<double>(std::string_view(c.name).size()); // about 6 to a letter
         }
         const Cycle step = std::max<Cycle>(64, cycles_ / 10 / 64 * 64);
         for (Cycle tick = 0; tick <= cycles_; tick += step) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -426,6 +427,15 @@ TEST_CASE("a kernel of zyfa runs through asm --launch and simulate") {
     CHECK_FALSE(json["timing"].contains("pipes"));
     const Json trace = Json::parse(zyfa::test::read_text(folder.path("trace.json")), nullptr, false);
     CHECK(trace["traceEvents"].size() > 100);
+    std::set<std::string> tracks;
+    for (const Json& event : trace["traceEvents"]) {
+        if (event["ph"] == "M") {
+            tracks.insert(event["args"]["name"].get<std::string>());
+        }
+    }
+    for (const char* track : {"wave 7", "matrix pipe", "vector pipe", "LDS port", "barriers"}) {
+        CHECK(tracks.count(track) == 1);
+    }
     CHECK(run_tool(simulate + " --sim-option speed=2").code == 2);
 
     // Against another softmax scale the same output is wrong attention.
