@@ -22,6 +22,7 @@ import subprocess
 import tempfile
 import textwrap
 
+import probability_loops
 import thread_traces
 
 AITER_KERNEL = "_ZN5aiter31fmha_fwd_hd128_fp8_causal_gfx950E"
@@ -461,6 +462,7 @@ def main():
         missing.append("AITER's kernel")
     measure(lean_and_exact)
     if options.activations:
+        measure(probability_loops.compare, options.activations)
         measure(clocks_of_kernels, options.activations, options.aiter, more)
     else:
         missing.append("captured activations")

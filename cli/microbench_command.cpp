@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +16,7 @@
 
 #include "cli/command.hpp"
 #include "cli/console.hpp"
+#include "cli/files.hpp"
 #include "cli/microbench_cases.hpp"
 #include "core/random.hpp"
 #include "core/reference.hpp"
@@ -53,8 +55,10 @@ std::vector<std::byte> operand_data(Operands kind) {
 
 class Bench {
   public:
-    Bench(std::shared_ptr<runtime::Runtime> runtime, int device)
-        : runtime_(std::move(runtime)), device_(device), guard_(*runtime_, device), stream_(runtime_, device),
+    /// `operands`: in place of those that the cases name; empty: theirs.
+    Bench(std::shared_ptr<runtime::Runtime> runtime, int device, std::vector<std::byte> operands)
+        : given_(std::move(operands)), runtime_(std::move(runtime)), device_(device),
+          guard_(*runtime_, device), stream_(runtime_, device),
           assembler_(jit::make_assembler(ContextOptions::from_environment().comgr_library)),
           operands_(runtime_, device, operand_bytes), addresses_(runtime_, device, 256),
           zeros_(runtime_, device, 4096) {
@@ -119,7 +123,7 @@ class Bench {
     }
 
     std::vector<WaveTimes> run(const Case& test) {
-        operands_.upload(operand_data(test.operands));
+        operands_.upload(given_.empty() ? operand_data(test.operands) : given_);
         std::array<std::uint32_t, 64> address{};
         for (std::uint32_t lane = 0; lane < 64; ++lane)
             address[lane] = lane * test.lds_pitch;
@@ -140,6 +144,7 @@ class Bench {
         return times;
     }
 
+    std::vector<std::byte> given_;
     std::shared_ptr<runtime::Runtime> runtime_;
     int device_;
     runtime::DeviceGuard guard_;
@@ -154,10 +159,18 @@ const char* unit(Measure measure) {
     return measure == Measure::slowdown ? "times" : measure == Measure::clock ? "GHz" : "cycles";
 }
 
-ExitCode microbench_all(const CommonOptions& common, const std::string& filter) {
+ExitCode microbench_all(const CommonOptions& common, const std::string& filter, const std::string& operands) {
+    std::vector<std::byte> given;
+    if (!operands.empty()) {
+        given = read_file(operands);
+        if (given.size() != operand_bytes)
+            throw Error(ErrorCode::invalid_argument, "--operands",
+                        fmt::format("{} holds {} bytes; 256 for each of 64 lanes are {}", operands,
+                                    given.size(), operand_bytes));
+    }
     const std::shared_ptr<runtime::Runtime> runtime =
         runtime::Runtime::open(common.device, ContextOptions::from_environment().hip_library);
-    Bench bench(runtime, device_ordinal(common));
+    Bench bench(runtime, device_ordinal(common), std::move(given));
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     Table table({{"group"}, {"what"}, {"value", true}, {"unit"}});
     for (const Case& test : all_cases()) {
@@ -190,15 +203,21 @@ void add_microbench(CLI::App& app, Invocation& invocation) {
     const std::shared_ptr<std::string> filter = std::make_shared<std::string>();
     command->add_option("--only", *filter, "Only cases whose \"group: name\" holds this text")
         ->type_name("TEXT");
+    const std::shared_ptr<std::string> operands = std::make_shared<std::string>();
+    command
+        ->add_option(
+            "--operands", *operands,
+            "Operand registers v[64:127] from FILE, 256 bytes for each of 64 lanes, in place of drawn ones")
+        ->type_name("FILE");
     add_common_flags(*command, invocation.common);
     command->footer(
         "\nWithout --device the simulator is meant here. docs/timing.md compares with published numbers.");
-    command->callback([&invocation, filter] {
-        invocation.action = [&invocation, filter] {
+    command->callback([&invocation, filter, operands] {
+        invocation.action = [&invocation, filter, operands] {
             CommonOptions common = invocation.common;
             if (common.device.empty() || common.device == "auto")
                 common.device = "sim";
-            return microbench_all(common, *filter);
+            return microbench_all(common, *filter, *operands);
         };
     });
 }

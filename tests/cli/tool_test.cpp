@@ -493,4 +493,14 @@ TEST_CASE("microbenchmarks run through the HIP library") {
     CHECK(value.at("v_exp_f32 beside fp8 32x32") > 1.13 * 0.95);
     CHECK(value.at("v_exp_f32 beside bf16 32x32") < 1.28 * 1.05);
     CHECK(run_tool("microbench --only nothing-is-called-so").code == 2);
+
+    // Zeros change no bit; what is drawn does.
+    const TemporaryFolder folder;
+    folder.write("zeros.bin", std::string(16384, '\0'));
+    const std::string loop = "microbench --json --only 'clock: FP8 MFMA 16x16'";
+    const Json drawn = json_of(run_tool(loop));
+    const Json zeros = json_of(run_tool(loop + " --operands " + folder.path("zeros.bin")));
+    CHECK(zeros["cases"][0]["value"].get<double>() > drawn["cases"][0]["value"].get<double>());
+    folder.write("short.bin", "1234");
+    CHECK(run_tool(loop + " --operands " + folder.path("short.bin")).code == 2);
 }
