@@ -41,6 +41,8 @@ constexpr std::array<std::pair<const char*, Epilogue>, 2> epilogues{
 constexpr std::array<std::pair<const char*, IssueOrder>, 2> issue_orders{
     {{"matrix_first", IssueOrder::matrix_first}, {"vector_first", IssueOrder::vector_first}}};
 
+constexpr std::array<const char*, 2> rescale_works{"matrix", "softmax"};
+
 attention::Fp8Probability probability_of(const Schedule& schedule) {
     attention::Fp8Probability p{schedule.text("probability") == "lean",
                                 static_cast<float>(schedule.number("sigma")),
@@ -48,6 +50,7 @@ attention::Fp8Probability probability_of(const Schedule& schedule) {
     for (const auto& [text, value] : matrix_works)
         if (schedule.text("matrix_work") == text)
             p.matrix_work = value;
+    p.rescale_in_softmax = schedule.text("rescale_work") == rescale_works[1];
     return p;
 }
 
@@ -66,9 +69,12 @@ class Fp8Forward final : public ForwardTemplate {
         if (std::optional<std::string> why = ForwardTemplate::reject(p, schedule))
             return why;
         // The other place is the same one then: waves are idle at a tile's begin, or the part is stored.
+        // And a rescale's place has nothing to do with a tile's end: one of the two leaves its default.
         if (has_idle_waves(p) && schedule.text("epilogue") == "next_softmax" &&
-            (schedule.text("key_order") == "from_diagonal" || schedule.number("key_parts") > 1))
-            return "epilogue is next_softmax; accepted with keys from the diagonal or split: idle_matrix";
+            (schedule.text("key_order") == "from_diagonal" || schedule.number("key_parts") > 1 ||
+             schedule.text("rescale_work") == rescale_works[1]))
+            return "epilogue is next_softmax; accepted with keys from the diagonal or split, or rescale_work "
+                   "softmax: idle_matrix";
         return std::nullopt;
     }
 
@@ -121,7 +127,15 @@ class Fp8Forward final : public ForwardTemplate {
             issue.grid.emplace_back(std::string(text));
         if (!lean && !folds) // short of the vector pipe
             std::swap(issue.grid.front(), issue.grid.back());
-        return {form, sigma, beta, work, epilogue, issue};
+        ParameterSpec rescale{
+            "rescale_work",
+            "which phase of a wave multiplies the accumulator where a maximum moves: matrix, "
+            "between MFMAs, but for the first 32 columns, or softmax, at once",
+            {},
+            false};
+        for (const char* text : rescale_works)
+            rescale.grid.emplace_back(std::string(text));
+        return {form, sigma, beta, work, rescale, epilogue, issue};
     }
     ParameterSpec::Range tau_range(const Problem& p) const override {
         const bool lean =
@@ -142,6 +156,10 @@ class Fp8Forward final : public ForwardTemplate {
         if (schedule.text("issue_order") == "vector_first" && p.matrix_work != attention::MatrixWork::none)
             return "issue_order is vector_first; accepted with matrix_work " + schedule.text("matrix_work") +
                    ": matrix_first";
+        if (p.rescale_in_softmax && (schedule.text("issue_order") == "vector_first" ||
+                                     p.matrix_work == attention::MatrixWork::maximum))
+            return "rescale_work is softmax; accepted with issue_order vector_first or matrix_work maximum: "
+                   "matrix";
         if (!(beta >= 0 && beta <= 1))
             return "beta is " + to_string(schedule.parameters.at("beta")) + "; accepted: 0 to 1";
         const double largest = largest_tau(p.lean, sigma, beta);

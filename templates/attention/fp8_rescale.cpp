@@ -139,9 +139,11 @@ void emit_rescale(Emitter& e, const Fp8Kernel& k) {
     e.s_cmp("lg_u32", k.wave.fresh, 0);
     e.v_mul_f32(k.v.sum, k.v.factor, k.v.sum);
     e.s_cbranch_scc1(".Lrescaled_softmax", "the accumulator is still empty");
-    for (unsigned r = 0; r < 16; ++r)
+    const bool at_once = k.probability.rescale_in_softmax;
+    for (unsigned r = 0; r < (at_once ? k.v.o.count : 16u); ++r)
         e.v_mul_f32(k.v.o[r], k.v.factor, k.v.o[r]);
-    e.s_or_b32(k.wave.mode, k.wave.mode, mode_rescale);
+    if (!at_once)
+        e.s_or_b32(k.wave.mode, k.wave.mode, mode_rescale);
     e.label(".Lrescaled_softmax");
     if (!k.folds()) {
         e.s_cmp("lg_u32", k.large, 0);

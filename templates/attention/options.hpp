@@ -60,6 +60,9 @@ struct Fp8Probability {
     float sigma = 6;    ///< probabilities are multiplied by 2^sigma
     float beta = 0.35f; ///< lean: centres the error of the straight line between powers of two
     MatrixWork matrix_work = MatrixWork::none;
+    /// Where a rescale multiplies the accumulator: all of it in the softmax phase that finds the new maximum,
+    /// or columns 32.. in the matrix phase after it, between the MFMAs.
+    bool rescale_in_softmax = false;
 };
 
 } // namespace zyfa::templates::attention

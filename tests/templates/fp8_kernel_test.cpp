@@ -163,7 +163,7 @@ TEST_CASE("fp8: tau beyond the format's range is refused") {
     }
 }
 
-TEST_CASE("fp8: what overlaps a tile's end, and who issues first, are choices that change no bit") {
+TEST_CASE("fp8: what overlaps a tile's end, who rescales and who issues first, change no bit") {
     Problem p = problem_of<F128>({1, 1, 1, 900, 900}); // waves 0-3 have a dead block at each tile's end
     const Inputs8 inputs = draw8(p, 31, 2.0, 1.0);
     for (const Probability probability : {Probability::lean, Probability::exact}) {
@@ -184,6 +184,15 @@ TEST_CASE("fp8: what overlaps a tile's end, and who issues first, are choices th
                     REQUIRE_FALSE(t.reject(p, other));
                     CHECK(same_bits(run(p, other, inputs, options), expected));
                 }
+        const Schedule at_once = with(s, "rescale_work", std::string("softmax"));
+        for (const double tau : {0.0, 2.75})
+            for (const char* order : {"from_first", "from_diagonal"}) {
+                INFO(tau, " ", order);
+                const auto both = [&](const Schedule& schedule) {
+                    return run(p, with(with(schedule, "tau", tau), "key_order", std::string(order)), inputs);
+                };
+                CHECK(same_bits(both(at_once), both(s)));
+            }
         const Schedule plain = with(s, "epilogue", std::string("next_softmax"));
         CHECK(t.reject(p, with(plain, "key_order", std::string("from_diagonal"))));
         CHECK(t.reject(p, with(with(s, "issue_order", std::string("vector_first")), "matrix_work",
