@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // zyfa_mutants: how many of a kernel's mutants the sanitizer finds (docs/sanitizer.md).
-//   zyfa_mutants KERNEL.s LAUNCH.json          of `zyfa asm --output KERNEL.s --launch LAUNCH.json`
+//   zyfa_mutants KERNEL.s LAUNCH.json...       of `zyfa asm --output KERNEL.s --launch LAUNCH.json`; further
+//                                              launches of the kernel reach other paths (paths.py)
 //   zyfa_mutants --corpus DEVICE.s             every kernel of a compiled corpus (tests/sim/corpus)
+//   --items N                                  of the corpus: one workgroup of so many; else two of 256
 //   --every N, --from N                        each N-th mutant only
+//   --sample N, --seed N                       N mutants, drawn without replacement
 //   --at-least PERCENT                         exit code 1 below that recall, or where none breaks a rule
-// Prints one line per mutant that was executed and not found, then a table. A mutant counts as
+// Prints one line per mutant that was executed and not found, then a table, then where those stand that no
+// launch executes. A mutant is run by every launch that executes its place. It counts as
 //   found       an error, or a fault
 //   note        only a note: the rule is LLVM's, shipped kernels break it
 //   missed      no report, though the results differ under late landing or one of three seeds, or a compiler
 //               had put an s_nop there and its removal is not reported
 //   no effect   no report, and the results are right although everything lands as late as it may; or an s_nop
-//               of LLVM's for which there is no rule here (mutation.hpp)
+//               of LLVM's for which there is no rule here (mutation.hpp), or whose wait states the matrix
+//               pipe's own stalls take
 //   not run     the place is not executed
 #include <algorithm>
 #include <cstdlib>
@@ -37,9 +42,12 @@ using namespace zyfa;
 using namespace zyfa::mutants;
 
 struct Flags {
-    std::string assembly, launch;
+    std::string assembly;
+    std::vector<std::string> launches;
     bool corpus = false;
-    std::size_t every = 1, from = 0;
+    std::uint32_t items = 0;
+    std::size_t every = 1, from = 0, sample = 0;
+    std::uint64_t seed = 1;
     double at_least = 0;
 };
 
@@ -80,8 +88,8 @@ Subject subject_of(const std::string& path) {
 }
 
 /// Kernels of the corpus take an input and an output of 8 words per work-item.
-Subject corpus_subject(const std::string& kernel) {
-    constexpr std::size_t items = 512, words = 8;
+Subject corpus_subject(const std::string& kernel, std::uint32_t only_group) {
+    constexpr std::uint32_t items = 512, words = 8;
     std::mt19937 random(5);
     std::vector<std::uint32_t> in(items * words + 1024);
     for (std::uint32_t& word : in) {
@@ -91,8 +99,8 @@ Subject corpus_subject(const std::string& kernel) {
     }
     Subject subject;
     subject.kernel = kernel;
-    subject.grid = {items / 256, 1, 1};
-    subject.block = {256, 1, 1};
+    subject.grid = {only_group != 0 ? 1 : items / 256, 1, 1};
+    subject.block = {only_group != 0 ? only_group : 256, 1, 1};
     subject.kernarg.resize(16);
     subject.pointers = {{.offset = 0, .buffer = 0}, {.offset = 8, .buffer = 1}};
     subject.buffers.resize(2, std::vector<std::byte>(in.size() * 4));
@@ -109,23 +117,24 @@ class Judge {
             throw std::runtime_error("LLVM's assembler was not built");
         const std::vector<std::byte> elf = assemble(assembly_);
         for (const Subject& subject : subjects_) {
-            Outcome good = bench_.run(elf, subject, false, 0);
-            const Outcome watched = bench_.run(elf, subject, true, 0);
+            const Outcome good = bench_.run(elf, subject, false, 0);
+            Outcome watched = bench_.run(elf, subject, true, 0);
             if (good.fault || !watched.errors.empty() || watched.buffers != good.buffers)
                 throw std::runtime_error(subject.kernel + " is not clean before any mutation" +
                                          (watched.errors.empty() ? "" : ": " + watched.errors.front()));
-            reference_.push_back(std::move(good));
+            reference_.push_back(std::move(watched));
         }
     }
 
     const std::string& assembly() const { return assembly_; }
 
     Verdict judge(const Mutation& mutation, std::string& why) {
+        const std::vector<std::size_t> executing = subjects_executing(mutation);
+        if (executing.empty())
+            return Verdict::not_run;
         const std::vector<std::byte> elf = assemble(apply(assembly_, mutation));
-        bool note = false, differs = false;
-        for (std::size_t n = 0; n < subjects_.size(); ++n) {
-            if (!concerns(mutation, subjects_[n]))
-                continue;
+        bool note = false, differs = false, covered = mutation.without_rule;
+        for (const std::size_t n : executing) {
             for (std::uint64_t seed = 0; seed < 4; ++seed) {
                 const Outcome outcome = bench_.run(elf, subjects_[n], true, seed, limit(n));
                 if (!outcome.errors.empty()) {
@@ -137,18 +146,21 @@ class Judge {
                     note = true;
                 }
                 differs |= outcome.buffers != reference_[n].buffers;
+                covered |= outcome.covered_by_stalls > reference_[n].covered_by_stalls;
                 if (mutation.kind == Mutation::Kind::nop)
                     break; // order and landing do not matter to these
             }
         }
-        if (note)
+        if (note) {
+            why += differs ? "; the results differ" : "";
             return Verdict::note;
-        if (!executed(mutation))
-            return Verdict::not_run;
-        why = differs ? "the results differ" : "";
-        return differs || (mutation.kind == Mutation::Kind::nop && !mutation.without_rule)
-                   ? Verdict::missed
-                   : Verdict::no_effect;
+        }
+        why = differs ? "the results differ"
+              : mutation.kind == Mutation::Kind::nop && covered && !mutation.without_rule
+                  ? "a stall covers it"
+                  : "";
+        return differs || (mutation.kind == Mutation::Kind::nop && !covered) ? Verdict::missed
+                                                                             : Verdict::no_effect;
     }
 
   private:
@@ -162,12 +174,13 @@ class Judge {
                             [&](const Subject& s) { return s.kernel == mutation.function; });
     }
     std::uint64_t limit(std::size_t n) const { return 20 * reference_[n].instructions + 100000; }
-    bool executed(const Mutation& mutation) {
+    std::vector<std::size_t> subjects_executing(const Mutation& mutation) {
         const std::vector<std::byte> elf = assemble(probe(assembly_, mutation));
+        std::vector<std::size_t> executing;
         for (std::size_t n = 0; n < subjects_.size(); ++n)
             if (concerns(mutation, subjects_[n]) && bench_.run(elf, subjects_[n], false, 0, limit(n)).fault)
-                return true;
-        return false;
+                executing.push_back(n);
+        return executing;
     }
 
     const std::string assembly_;
@@ -177,6 +190,18 @@ class Judge {
     Bench bench_;
 };
 
+std::vector<Mutation> chosen_of(const std::vector<Mutation>& all, const Flags& flags) {
+    std::vector<Mutation> chosen;
+    for (std::size_t n = flags.from; n < all.size(); n += flags.every)
+        chosen.push_back(all[n]);
+    if (flags.sample == 0)
+        return chosen;
+    std::vector<Mutation> drawn; // in the order of the text
+    std::sample(chosen.begin(), chosen.end(), std::back_inserter(drawn), flags.sample,
+                std::mt19937_64(flags.seed));
+    return drawn;
+}
+
 int run(const Flags& flags) {
     const std::string assembly = read_text(flags.assembly);
     std::vector<Subject> subjects;
@@ -184,17 +209,18 @@ int run(const Flags& flags) {
         std::istringstream lines(assembly);
         for (std::string line; std::getline(lines, line);)
             if (const std::size_t at = line.find(".amdhsa_kernel "); at != std::string::npos)
-                subjects.push_back(corpus_subject(line.substr(at + 15)));
+                subjects.push_back(corpus_subject(line.substr(at + 15), flags.items));
     } else {
-        subjects.push_back(subject_of(flags.launch));
+        for (const std::string& launch : flags.launches)
+            subjects.push_back(subject_of(launch));
     }
     Judge judge(assembly, std::move(subjects));
-    const std::vector<Mutation> all = mutations_of(assembly);
+    const std::vector<Mutation> all = mutations_of(assembly), chosen = chosen_of(all, flags);
+    fmt::print("{} mutants, {} of them judged\n", all.size(), chosen.size());
     std::map<std::string, std::array<std::size_t, 5>> table;
-    std::map<std::string, std::size_t> rules;
+    std::map<std::string, std::size_t> rules, not_run;
     std::array<std::size_t, 5> sum{};
-    for (std::size_t n = flags.from; n < all.size(); n += flags.every) {
-        const Mutation& m = all[n];
+    for (const Mutation& m : chosen) {
         std::string why;
         const Verdict verdict = judge.judge(m, why);
         const auto v = static_cast<std::size_t>(verdict);
@@ -203,6 +229,8 @@ int run(const Flags& flags) {
         ++sum[v];
         if (verdict == Verdict::found)
             ++rules[why];
+        if (verdict == Verdict::not_run)
+            ++not_run[m.function == m.label ? m.function : m.function + " " + m.label];
         if (verdict != Verdict::found && verdict != Verdict::not_run)
             fmt::print("{}: {} line {}: {} -> {}{}{}\n", verdict_names[v], m.function, m.line + 1, m.original,
                        m.replacement.empty() ? "(removed)" : m.replacement, why.empty() ? "" : ": ", why);
@@ -214,6 +242,8 @@ int run(const Flags& flags) {
     fmt::print("| all | {} | {} | {} | {} | {} |\n\n", sum[0], sum[1], sum[2], sum[3], sum[4]);
     for (const auto& [rule, count] : rules)
         fmt::print("found by {}: {}\n", rule, count);
+    for (const auto& [place, count] : not_run)
+        fmt::print("not run after {}: {}\n", place, count);
     const double recall = sum[0] + sum[2] == 0
                               ? 100
                               : 100.0 * static_cast<double>(sum[0]) / static_cast<double>(sum[0] + sum[2]);
@@ -237,20 +267,25 @@ int main(int argc, char** argv) {
             };
             if (argument == "--corpus")
                 flags.corpus = true;
+            else if (argument == "--items")
+                flags.items = static_cast<std::uint32_t>(number());
             else if (argument == "--every")
                 flags.every = std::max<std::size_t>(1, static_cast<std::size_t>(number()));
             else if (argument == "--from")
                 flags.from = static_cast<std::size_t>(number());
+            else if (argument == "--sample")
+                flags.sample = static_cast<std::size_t>(number());
+            else if (argument == "--seed")
+                flags.seed = static_cast<std::uint64_t>(number());
             else if (argument == "--at-least")
                 flags.at_least = number();
             else
                 files.emplace_back(argument);
         }
-        if (files.size() != (flags.corpus ? 1u : 2u))
-            throw std::runtime_error("zyfa_mutants KERNEL.s LAUNCH.json | --corpus DEVICE.s");
+        if (flags.corpus ? files.size() != 1 : files.size() < 2)
+            throw std::runtime_error("zyfa_mutants KERNEL.s LAUNCH.json... | --corpus DEVICE.s");
         flags.assembly = files[0];
-        if (!flags.corpus)
-            flags.launch = files[1];
+        flags.launches.assign(files.begin() + 1, files.end());
         return run(flags);
     } catch (const std::exception& error) {
         std::cerr << "zyfa_mutants: " << error.what() << "\n";

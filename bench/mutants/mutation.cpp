@@ -60,13 +60,16 @@ std::string with_line(const std::string& assembly, std::size_t wanted, const std
 std::vector<Mutation> mutations_of(const std::string& assembly) {
     std::vector<Mutation> all;
     std::istringstream lines(assembly);
-    std::string function, text;
+    std::string function, label, text;
     std::array<std::string, 2> before, of_nop; ///< the last two instructions; those before the last s_nop
     std::size_t awaiting = 0;                  ///< mutations of that s_nop
     for (std::size_t line = 0; std::getline(lines, text); ++line) {
         const std::string instruction = instruction_of(text);
-        if (instruction.size() > 1 && instruction.back() == ':' && instruction[0] != '.')
-            function = instruction.substr(0, instruction.size() - 1);
+        if (instruction.size() > 1 && instruction.back() == ':') {
+            label = instruction.substr(0, instruction.size() - 1);
+            if (label[0] != '.')
+                function = label;
+        }
         if (!instruction.empty()) {
             bool without_rule =
                 of_nop[0].starts_with("v_pk_") ||
@@ -81,7 +84,8 @@ std::vector<Mutation> mutations_of(const std::string& assembly) {
         const std::array<std::string, 2> behind = before;
         if (!instruction.empty())
             before = {instruction, behind[0]};
-        Mutation mutation{.line = line, .function = function, .original = instruction, .replacement = {}};
+        Mutation mutation{
+            .line = line, .function = function, .label = label, .original = instruction, .replacement = {}};
         if (instruction.starts_with("s_waitcnt ")) {
             wait_mutations(all, mutation);
         } else if (instruction.starts_with("s_nop ")) {

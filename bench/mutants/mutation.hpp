@@ -12,6 +12,7 @@ namespace zyfa::mutants {
 struct Mutation {
     std::size_t line = 0; ///< of the assembly, from 0
     std::string function; ///< that it stands in
+    std::string label;    ///< the last one before it: which path it is on
     std::string original, replacement;
     enum class Kind { wait, nop, barrier } kind = Kind::wait;
     bool removed = false; ///< else weakened

@@ -44,13 +44,15 @@ Outcome Bench::run(std::span<const std::byte> elf, const Subject& subject, bool 
     Outcome outcome;
     outcome.fault = result.fault.has_value();
     outcome.instructions = result.instructions;
-    if (result.sanitizer)
+    if (result.sanitizer) {
+        outcome.covered_by_stalls = result.sanitizer->covered_by_stalls;
         for (const sim::sanitizer::Finding& f : result.sanitizer->findings) {
             std::vector<std::string>& rules =
                 f.severity == sim::sanitizer::Severity::error ? outcome.errors : outcome.notes;
             if (std::find(rules.begin(), rules.end(), f.rule) == rules.end())
                 rules.push_back(f.rule);
         }
+    }
     for (std::size_t n = 0; n < addresses.size(); ++n) {
         std::vector<std::byte>& content = outcome.buffers.emplace_back(subject.buffers[n].size());
         std::memcpy(content.data(), reinterpret_cast<const void*>(addresses[n]), content.size());

@@ -33,6 +33,7 @@ struct Outcome {
     bool fault = false;
     std::vector<std::string> errors, notes; ///< rules, each once
     std::uint64_t instructions = 0;
+    std::uint64_t covered_by_stalls = 0; ///< wait states, as the sanitizer's Report counts them
 };
 
 /// Runs of code objects in one address space.

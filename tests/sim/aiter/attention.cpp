@@ -7,6 +7,9 @@
 //
 // usage: zyfa_aiter_attention TOOL DATA_FOLDER KERNEL [S...]     prints one row of a Markdown table per
 // launch
+//        zyfa_aiter_attention TOOL DATA_FOLDER KERNEL --sanitize [S]    what the sanitizer finds, by rule,
+//        with
+// two query heads on one (docs/sanitizer.md)
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -18,6 +21,7 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/core.h>
@@ -181,6 +185,31 @@ std::string sha256_hex(const std::string& bytes) {
     return hex;
 }
 
+/// Findings by severity and rule.
+int sanitize(const Kernel& kernel, const std::string& tool, const std::string& object, std::int64_t seq,
+             const std::filesystem::path& work) {
+    const Case c{.heads_q = 2, .heads_kv = 1, .seq = seq, .captured = false};
+    const std::string file = work / "launch.json", out = work / "out.json";
+    std::ofstream(file) << launch(kernel, c, "").dump(1);
+    static_cast<void>(std::system(
+        fmt::format("'{}' simulate '{}' --launch '{}' --sanitize --json > '{}'", tool, object, file, out)
+            .c_str())); // errors are what is looked for
+    const Json json = Json::parse(read_file(out), nullptr, false);
+    if (json.is_discarded() || !json.contains("sanitizer")) {
+        std::printf("no report:\n%s\n", read_file(out).c_str());
+        return 1;
+    }
+    std::map<std::string, int> counts;
+    for (const Json& report : json["sanitizer"]["kernels"])
+        for (const Json& finding : report["findings"])
+            ++counts[finding["severity"].get<std::string>() + ": " + finding["rule"].get<std::string>()];
+    fmt::print("{}: {} errors, {} notes\n", kernel.file, json["sanitizer"]["errors"].get<int>(),
+               json["sanitizer"]["notes"].get<int>());
+    for (const auto& [rule, count] : counts)
+        fmt::print("  {} {}\n", count, rule);
+    return 0;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -202,6 +231,14 @@ int main(int argc, char** argv) {
                     kernel.sha256);
         return 1;
     }
+    const std::filesystem::path work =
+        std::filesystem::temp_directory_path() / fmt::format("zyfa-aiter-{}-{}", argv[3], std::rand());
+    std::filesystem::create_directories(work);
+    if (argc > 4 && std::string_view(argv[4]) == "--sanitize") {
+        const int status = sanitize(kernel, tool, object, argc > 5 ? std::atoll(argv[5]) : 520, work);
+        std::filesystem::remove_all(work);
+        return status;
+    }
     std::vector<std::int64_t> lengths;
     for (int i = 4; i < argc; ++i) {
         lengths.push_back(std::atoll(argv[i]));
@@ -209,9 +246,6 @@ int main(int argc, char** argv) {
     if (lengths.empty()) {
         lengths = {256, 1000, 2048};
     }
-    const std::filesystem::path work =
-        std::filesystem::temp_directory_path() / fmt::format("zyfa-aiter-{}-{}", argv[3], std::rand());
-    std::filesystem::create_directories(work);
     bool passed = true;
     for (const std::int64_t seq : lengths) {
         for (const std::int64_t ratio : {1, 4}) {
