@@ -13,7 +13,8 @@
 // fetch of block f is waited for at the end of matrix phase f - 2, one barrier before anybody reads it; its
 // ring slot was last read in matrix phase f - 4.
 // A block that begins a tile finds the previous tile complete in the accumulator: the epilogue runs in its
-// softmax phase, beside the other wave's MFMAs. The sequence starts with blocks that nobody computes, which
+// softmax phase, beside the other wave's MFMAs, or (Epilogue::idle_matrix) in the matrix phase before, if
+// that has no PV. The sequence starts with blocks that nobody computes, which
 // fills the pipeline, and ends with a block that says so.
 //
 // A Kernel has geometry, options, work, wave, first_key, and these functions beside it, found by the type of

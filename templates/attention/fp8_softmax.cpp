@@ -3,9 +3,10 @@
 // two per 64 keys, and probabilities as e4m3 codes, by one multiply-add (lean) or by the exponential (exact).
 //
 // Every row's bits depend on that row's scores only: a rescale is entered when any row of the wave asks for
-// one, but inside it only rows whose own maximum grew by more than tau move; the others are multiplied by
-// exactly 1. A NaN among a row's scores makes its sum NaN, and with it the row's output; the scores
-// themselves are replaced, since a NaN in P would reach another query through the zeros of the row sum.
+// one, but inside it only rows whose own maximum grew by too much move (fp8_rescale.cpp); the others are
+// multiplied by exactly 1. A NaN among a row's scores makes its sum NaN, and with it the row's output; the
+// scores themselves are replaced, since a NaN in P would reach another query through the zeros of the row
+// sum.
 //
 // The maximum is kept as QK gives it, without the softmax scale, and is some earlier score of the row
 // exactly. P's code of the row maximum is at most 8 (tau + sigma + 7) - beta (lean) and P at most 2^(tau +
