@@ -10,6 +10,7 @@
 #include "sim/cost_model.hpp"
 #include "sim/fault.hpp"
 #include "sim/timing/address_slice.hpp"
+#include "sim/timing/clock_model.hpp"
 #include "sim/timing/grid_run.hpp"
 #include "sim/timing/line_stream.hpp"
 #include "sim/timing/slice_run.hpp"
@@ -50,9 +51,10 @@ std::string compare(const Dispatch& dispatch, const Memory& memory, std::uint64_
     return measured.begins(stream) ? "" : "addresses that depend on data";
 }
 
-/// All workgroups in time; without permission to execute whole kernels, nothing if that takes it.
+/// All workgroups in time, at a clock; without permission to execute whole kernels, nothing if that takes it.
 std::optional<GridReport> follow(const Dispatch& dispatch, const Memory& memory,
-                                 const MeasuredWorkgroup& measured, unsigned per_unit, bool may_execute) {
+                                 const MeasuredWorkgroup& measured, unsigned per_unit, double clock_ghz,
+                                 bool may_execute) {
     const std::span<const Instruction> code = dispatch.code->instructions();
     const TimingReport& report = measured.report;
     const AddressSlice slice = address_slice(code, static_cast<std::size_t>(dispatch.entry - code.data()),
@@ -67,6 +69,9 @@ std::optional<GridReport> follow(const Dispatch& dispatch, const Memory& memory,
                  estimate = measured.estimate - workgroup_start_cycles;
     GridOptions grid;
     grid.per_unit = per_unit;
+    // L2 runs at the shader clock, what lies behind it does not.
+    grid.memory.infinity_cache_bytes_per_cycle *= ClockParameters{}.maximum_ghz / clock_ghz;
+    grid.memory.hbm_bytes_per_cycle *= ClockParameters{}.maximum_ghz / clock_ghz;
     grid.start_cycles = start;
     grid.cycles_per_estimate = estimate > 0 ? work / estimate : 1;
     for (unsigned n = 0; n < farther; ++n)
@@ -82,7 +87,8 @@ std::optional<GridReport> follow(const Dispatch& dispatch, const Memory& memory,
 double memory_stretch(const Dispatch& dispatch, const Memory& memory, const MeasuredWorkgroup& measured,
                       unsigned per_unit) {
     try {
-        const std::optional<GridReport> grid = follow(dispatch, memory, measured, per_unit, false);
+        const std::optional<GridReport> grid =
+            follow(dispatch, memory, measured, per_unit, sustained_ghz(measured.report.activity()), false);
         return grid && grid->compute_cycles > 0 ? std::max(1.0, grid->cycles / grid->compute_cycles) : 1;
     } catch (const FaultError&) { // an address out of data that the launch has changed
         return 1;
@@ -111,7 +117,8 @@ LaunchResult time_grid(const Dispatch& dispatch, const Memory& memory, const Lau
 
         const MeasuredWorkgroup measured{*report, stream, result.instructions,
                                          workgroup_cycles(group, dispatch.device.simds)};
-        const GridReport outcome = *follow(dispatch, memory, measured, per_unit, true);
+        const GridReport outcome =
+            *follow(dispatch, memory, measured, per_unit, ClockParameters{}.maximum_ghz, true);
 
         Activity activity = report->activity();
         const double busy =

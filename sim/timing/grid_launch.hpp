@@ -24,8 +24,9 @@ struct MeasuredWorkgroup {
 double memory_stretch(const Dispatch& dispatch, const Memory& memory, const MeasuredWorkgroup& measured,
                       unsigned per_unit);
 
-/// In place of running a launch. Fills in cycles, seconds, clock, load, the measured workgroup's report and
-/// the grid's. Outputs hold no results afterwards.
+/// In place of running a launch; one of a short burst, whose clock is still the maximum when memory's
+/// bandwidth is counted in cycles (the paper's kernel-only timing, Section V-B). Fills in cycles, seconds,
+/// clock, load, the measured workgroup's report and the grid's. Outputs hold no results afterwards.
 LaunchResult time_grid(const Dispatch& dispatch, const Memory& memory, const Launch& launch,
                        unsigned per_unit);
 
