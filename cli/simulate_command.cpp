@@ -347,6 +347,18 @@ ExitCode simulate(const CommonOptions& common, const SimulateFlags& flags) {
                           timing.at("cycles").get<std::uint64_t>(),
                           timing.at("complete").get<bool>() ? "" : " until the measurement stopped", steady,
                           100 * busy.at("whole_loop").get<double>()));
+            const nlohmann::ordered_json& activity = timing.at("activity");
+            const auto share = [&](const char* pipe) { return 100 * activity.at(pipe).get<double>(); };
+            const auto load = [&](const char* part) { return activity.at("load").at(part).get<double>(); };
+            facts.add("clock",
+                      fmt::format(
+                          "{:.2f} GHz if all compute units did this for seconds (within {:.1f}% of published "
+                          "clocks); of the current limit: {:.2f} always, {:.2f} matrix ({:.0f}% busy), "
+                          "{:.2f} vector ({:.0f}%), {:.2f} LDS ({:.0f}%)",
+                          activity.at("clock_ghz").get<double>(),
+                          100 * activity.at("clock_model").at("held_out_error").get<double>(), load("base"),
+                          load("matrix"), share("matrix"), load("vector"), share("vector"), load("lds"),
+                          share("lds")));
         }
         if (useful) {
             facts.add("useful",

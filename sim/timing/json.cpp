@@ -108,7 +108,22 @@ Json activity_of(const TimingReport& report) {
     const ClockParameters p;
     const double load = current_load(activity), vector = p.vector * activity.vector,
                  lds = p.lds * activity.lds;
+    Json matrix = Json::object(), changing = Json::object();
+    for (unsigned kind = 0; kind < matrix_kinds; ++kind) {
+        matrix[to_string(static_cast<MatrixKind>(kind))] = p.matrix[kind];
+        changing[to_string(static_cast<MatrixKind>(kind))] = p.changing_toggles[kind];
+    }
     return Json{
+        {"clock_model",
+         {{"base", p.base},
+          {"vector", p.vector},
+          {"lds", p.lds},
+          {"matrix", matrix},
+          {"constant_operands", p.constant_operands},
+          {"changing_toggles", changing},
+          {"maximum_ghz", p.maximum_ghz},
+          {"fit_error", p.fit_error},
+          {"held_out_error", p.held_out_error}}},
         {"load",
          {{"base", p.base}, {"vector", vector}, {"lds", lds}, {"matrix", load - p.base - vector - lds}}},
         {"matrix", activity.matrix_total()},

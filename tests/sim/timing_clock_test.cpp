@@ -33,16 +33,16 @@ TEST_CASE("sustained clock: loops of one kind of work run at Table V's clocks") 
         return sustained_ghz(
             matrix_loop(kind, ClockParameters{}.changing_toggles[static_cast<unsigned>(kind)]));
     };
-    CHECK(ghz(MatrixKind::bf16_32x32) == doctest::Approx(1.71).epsilon(0.005));
-    CHECK(ghz(MatrixKind::bf16_16x16) == doctest::Approx(1.92).epsilon(0.005));
-    CHECK(ghz(MatrixKind::fp8_32x32) == doctest::Approx(2.07).epsilon(0.005));
-    CHECK(ghz(MatrixKind::fp8_16x16) == doctest::Approx(2.20).epsilon(0.005));
-    CHECK(ghz(MatrixKind::fp4_16x16) == doctest::Approx(1.91).epsilon(0.005));
+    CHECK(ghz(MatrixKind::bf16_32x32) == doctest::Approx(1.71).epsilon(ClockParameters::fit_error));
+    CHECK(ghz(MatrixKind::bf16_16x16) == doctest::Approx(1.92).epsilon(ClockParameters::fit_error));
+    CHECK(ghz(MatrixKind::fp8_32x32) == doctest::Approx(2.07).epsilon(ClockParameters::fit_error));
+    CHECK(ghz(MatrixKind::fp8_16x16) == doctest::Approx(2.20).epsilon(ClockParameters::fit_error));
+    CHECK(ghz(MatrixKind::fp4_16x16) == doctest::Approx(1.91).epsilon(ClockParameters::fit_error));
     Activity vector, lds;
     vector.vector = 1;
     lds.lds = 1;
-    CHECK(sustained_ghz(vector) == doctest::Approx(2.39).epsilon(0.005));
-    CHECK(sustained_ghz(lds) == doctest::Approx(2.40).epsilon(0.005));
+    CHECK(sustained_ghz(vector) == doctest::Approx(2.39).epsilon(ClockParameters::fit_error));
+    CHECK(sustained_ghz(lds) == doctest::Approx(2.40).epsilon(ClockParameters::fit_error));
 }
 
 namespace {
