@@ -170,12 +170,10 @@ TEST_CASE_TEMPLATE("bf16: rows do not depend on the other batch entries", D, D12
 
 TEST_CASE("bf16: eight stages give the bits of the two-phase kernel") {
     auto same = [](const Problem& p, const Inputs& inputs, double tau, const char* order,
-                   std::int64_t parts = 1, bool sanitize = false) {
+                   std::int64_t parts = 1, const RunOptions& options = {}) {
         INFO(to_string(p));
         Schedule schedule = with(with(default_schedule(p), "tau", tau), "key_order", std::string(order));
         schedule.parameters["key_parts"] = parts;
-        RunOptions options;
-        options.sanitize = sanitize;
         const Outputs expected = run(p, with(schedule, "pipeline", std::string("two_phase")), inputs),
                       out = run(p, with(schedule, "pipeline", std::string("eight_stage")), inputs, options);
         REQUIRE(out.fault == "");
@@ -202,8 +200,21 @@ TEST_CASE("bf16: eight stages give the bits of the two-phase kernel") {
         const Problem p = problem_of<D192>({1, 1, 1, 600, 600});
         same(p, draw(p, 31, 2.0, 2.0), 0.0, "from_first", 4);
     }
+    SUBCASE("rows, heads and batch entries beyond 4 GiB") {
+        constexpr std::int64_t gib = std::int64_t{1} << 30, rows = gib / 32 / 2, heads = 10 * gib / 2;
+        const Problem p = problem_of<D192>({2, 2, 1, 100, 200});
+        RunOptions options;
+        options.placed = p;
+        for (Strides* stride :
+             {&options.placed->q, &options.placed->k, &options.placed->v, &options.placed->o})
+            *stride = {2 * heads, heads, rows};
+        for (const char* order : {"from_first", "from_diagonal"})
+            same(p, draw(p, 33, 2.0, 2.0), 0.5, order, 1, options);
+    }
     SUBCASE("Inf and NaN") {
         const Problem p = problem_of<D192>({1, 2, 1, 150, 200});
+        RunOptions sanitized;
+        sanitized.sanitize = true;
         for (const char* order : {"from_first", "from_diagonal"}) {
             Inputs inputs = draw(p, 32);
             inputs.q[77 * 192 + 5] = quiet_nan;
@@ -212,7 +223,7 @@ TEST_CASE("bf16: eight stages give the bits of the two-phase kernel") {
                 inputs.v[static_cast<std::size_t>(key * 128 + key % 128)] = key % 3 == 0   ? quiet_nan
                                                                             : key % 4 == 0 ? minus_infinity
                                                                                            : infinity;
-            same(p, inputs, 8.0, order, 1, true);
+            same(p, inputs, 8.0, order, 1, sanitized);
         }
     }
 }
