@@ -154,8 +154,8 @@ std::shared_ptr<const Selection> Selector::selected(const Problem& problem, cons
                                                     Mode mode) {
     const PrepareRequest none;
     const Job job(problem, device, mode, none);
-    auto known = slot(job).selection.load();
-    return !known || suits(job, *known) ? known : slot(job, true).selection.load();
+    auto known = slot(job).selection();
+    return !known || suits(job, *known) ? known : slot(job, true).selection();
 }
 
 std::shared_ptr<const Selection> Selector::select(const Problem& problem, const runtime::DeviceInfo& device,
@@ -176,26 +176,26 @@ std::shared_ptr<const Selection> Selector::select(const Problem& problem, const 
 /// One thread makes a slot's selection; others wait for it.
 template <class Make>
 std::shared_ptr<const Selection> Selector::in_slot(Job& job, Slot& its, bool anew, Make make_it) {
-    if (auto known = its.selection.load(); known && !anew)
+    if (auto known = its.selection(); known && !anew)
         return known;
     std::unique_lock working(its.working, std::try_to_lock);
     if (!working) {
         ++counters_.waited;
         working.lock();
     }
-    if (auto known = its.selection.load(); known && !anew)
+    if (auto known = its.selection(); known && !anew)
         return known;
     std::unique_lock maps(maps_lock_);
     const std::uint64_t begun = forgotten_;
     maps.unlock();
     make_it();
-    if (auto known = its.selection.load(); known && options_.stable) // stored for others; here it stays
+    if (auto known = its.selection(); known && options_.stable) // stored for others; here it stays
         return known;
     job.explanation().resident = true;
     auto made = std::make_shared<const Selection>(std::move(job.selection));
     maps.lock();
     if (forgotten_ == begun)
-        its.selection.store(made);
+        its.keep(made);
     return made;
 }
 
@@ -611,7 +611,7 @@ std::shared_ptr<const Selection> Selector::propose(const Problem& problem, const
     auto selection = select(problem, device, mode, {});
     const PrepareRequest none;
     const Job job(problem, device, mode, none);
-    proposal.unsuited = slot(job).selection.load() != selection;
+    proposal.unsuited = slot(job).selection() != selection;
     proposal.schedule = selection->explanation.schedule;
     proposal.binary = selection->explanation.binary_digest;
     proposal.kernel = selection->explanation.kernel;
@@ -659,21 +659,21 @@ void Selector::take(const Problem& problem, const runtime::DeviceInfo& device, M
     const Job job(problem, device, mode, none);
     Slot& its = slot(job, unsuited);
     const std::lock_guard working(its.working);
-    its.selection.store(std::move(selection));
+    its.keep(std::move(selection));
 }
 
 void Selector::forget() {
     const std::lock_guard lock(maps_lock_);
     ++forgotten_;
     for (auto& [key, slot] : slots_)
-        slot->selection.store(nullptr);
+        slot->keep(nullptr);
 }
 
 Explanation Selector::explain(const Problem& problem, const runtime::DeviceInfo& device, Mode mode) {
     const PrepareRequest none;
     Job job(problem, device, mode, none);
     require_not_refused(job);
-    if (const auto known = slot(job).selection.load())
+    if (const auto known = slot(job).selection())
         return known->explanation;
     if (mode != Mode::off)
         if (const auto known = find_winner(job); known && (!known->stale || mode == Mode::replay))

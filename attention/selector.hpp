@@ -2,7 +2,6 @@
 // From a problem and a mode to a loaded kernel: cache, tuner, assembler, in that order.
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -73,9 +72,23 @@ class Selector {
     void forget();
 
   private:
-    struct Slot {
+    class Slot {
+      public:
         std::mutex working; ///< held while the selection is made
-        std::atomic<std::shared_ptr<const Selection>> selection;
+        std::shared_ptr<const Selection> selection() const {
+            const std::lock_guard lock(reading_);
+            return selection_;
+        }
+        void keep(std::shared_ptr<const Selection> selection) {
+            const std::lock_guard lock(reading_); // the former one goes with the argument, after the lock
+            selection_.swap(selection);
+        }
+
+      private:
+        // Not std::atomic<std::shared_ptr>: in libstdc++ 12 its load() lets go of the pointer with relaxed
+        // order (bits/shared_ptr_atomic.h), which is a data race with the next store().
+        mutable std::mutex reading_;
+        std::shared_ptr<const Selection> selection_;
     };
     /// Winner key, mode, device, and whether the problem is one that the key's winner does not suit.
     using SlotKey = std::tuple<Digest, Mode, int, bool>;

@@ -43,11 +43,10 @@ class Memory {
     /// Host memory that becomes visible to devices (hipHostRegister).
     void adopt(std::uint64_t address, std::uint64_t size, AllocationKind kind, int device);
     bool release(std::uint64_t address);
-    /// Live allocation holding the address; null otherwise. The pointer stays valid until the allocation is
-    /// released.
-    const Allocation* find(std::uint64_t address) const;
+    /// The live allocation that holds the address, as it is now: another thread may release it.
+    std::optional<Allocation> find(std::uint64_t address) const;
     /// For reports: the nearest allocation, live or freed.
-    const Allocation* nearest(std::uint64_t address) const;
+    std::optional<Allocation> nearest(std::uint64_t address) const;
     std::uint64_t used(int device) const;
 
     /// From here on device allocations start as uninitialised, byte by byte (the sanitizer's shadow); those

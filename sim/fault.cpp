@@ -59,7 +59,7 @@ std::string OutOfBounds::describe(const Memory& memory) const {
         return text + "offset " + std::to_string(address) + " (" + hexadecimal(address) + "), " +
                std::to_string(limit) + " bytes are allocated";
     text += hexadecimal(address);
-    if (const Allocation* near = memory.nearest(address))
+    if (const auto near = memory.nearest(address))
         return text + ": " + zyfa::sim::describe(*near, address, bytes);
     return text + ": nothing is allocated";
 }

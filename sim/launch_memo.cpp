@@ -75,9 +75,8 @@ const LaunchResult* LaunchMemo::find(const Launch& launch) {
     if (same == entries_.end())
         return nullptr;
     const auto unchanged = [&](const Content& content) {
-        const Allocation* allocation = memory_.find(content.begin);
-        return allocation != nullptr && allocation->serial == content.serial &&
-               allocation->size == content.size &&
+        const auto allocation = memory_.find(content.begin);
+        return allocation && allocation->serial == content.serial && allocation->size == content.size &&
                content_hash(reinterpret_cast<const void*>(content.begin), content.size) == content.hash;
     };
     if (same->code.expired() || !std::all_of(same->contents.begin(), same->contents.end(), unchanged)) {
@@ -96,8 +95,8 @@ void LaunchMemo::store(const Launch& launch, std::vector<MemoryView::Use> uses, 
         std::uint8_t use = 0;
         for (next = first; next < uses.size() && uses[next].begin == uses[first].begin; ++next)
             use |= uses[next].use;
-        const Allocation* allocation = memory_.find(uses[first].begin);
-        if (allocation == nullptr || allocation->kind == AllocationKind::kernarg)
+        const auto allocation = memory_.find(uses[first].begin);
+        if (!allocation || allocation->kind == AllocationKind::kernarg)
             continue; // the argument block is part of the key
         bytes += allocation->size;
         if (use == (MemoryView::reads | MemoryView::writes) || bytes > most_bytes)

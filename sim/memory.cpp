@@ -147,16 +147,16 @@ bool Memory::release(std::uint64_t address) {
     return true;
 }
 
-const Allocation* Memory::find(std::uint64_t address) const {
+std::optional<Allocation> Memory::find(std::uint64_t address) const {
     const std::shared_lock lock(impl_->mutex);
     auto after = impl_->live.upper_bound(address);
     if (after == impl_->live.begin())
-        return nullptr;
+        return std::nullopt;
     const Allocation& allocation = std::prev(after)->second.allocation;
-    return address - allocation.address < allocation.size ? &allocation : nullptr;
+    return address - allocation.address < allocation.size ? std::optional(allocation) : std::nullopt;
 }
 
-const Allocation* Memory::nearest(std::uint64_t address) const {
+std::optional<Allocation> Memory::nearest(std::uint64_t address) const {
     const std::shared_lock lock(impl_->mutex);
     const Allocation* best = nullptr;
     std::uint64_t best_distance = ~0ull;
@@ -178,7 +178,7 @@ const Allocation* Memory::nearest(std::uint64_t address) const {
     };
     around(impl_->live, [](const Record& r) -> const Allocation& { return r.allocation; });
     around(impl_->freed, [](const Allocation& a) -> const Allocation& { return a; });
-    return best;
+    return best ? std::optional(*best) : std::nullopt;
 }
 
 std::uint64_t Memory::used(int device) const {

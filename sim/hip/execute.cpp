@@ -24,9 +24,9 @@ enum class Place { host, device };
 /// Where the bytes lie. Faults where the range begins in an allocation and leaves it, or in a freed one.
 Place place(std::uint64_t address, std::uint64_t bytes, const char* what, int* device) {
     const Memory& memory = Process::get().memory;
-    const Allocation* allocation = memory.find(address);
+    const auto allocation = memory.find(address);
     if (!allocation) {
-        const Allocation* gone = memory.nearest(address);
+        const auto gone = memory.nearest(address);
         if (gone && gone->freed && address >= gone->address && address < gone->address + gone->size) {
             std::ostringstream text;
             text << what << " touches freed memory at 0x" << std::hex << address << std::dec

@@ -31,9 +31,9 @@ hipMemoryType type_of(const Allocation& allocation) {
     }
 }
 
-const Allocation& find_allocation(const void* pointer) {
-    const Allocation* allocation = Process::get().memory.find(address_of(pointer));
-    require(allocation != nullptr, hipErrorInvalidValue, "the pointer belongs to no allocation");
+Allocation find_allocation(const void* pointer) {
+    const auto allocation = Process::get().memory.find(address_of(pointer));
+    require(allocation.has_value(), hipErrorInvalidValue, "the pointer belongs to no allocation");
     return *allocation;
 }
 
@@ -57,12 +57,12 @@ void forget(std::uint64_t base) {
 
 Located locate(std::uint64_t address, std::uint64_t bytes) {
     const Memory& memory = Process::get().memory;
-    if (const Allocation* allocation = memory.find(address)) {
+    if (const auto allocation = memory.find(address)) {
         require(bytes <= allocation->address + allocation->size - address, hipErrorInvalidValue,
                 "the range leaves its allocation");
         return {allocation};
     }
-    const Allocation* gone = memory.nearest(address);
+    const auto gone = memory.nearest(address);
     require(!gone || !gone->freed || address < gone->address || address >= gone->address + gone->size,
             hipErrorInvalidValue, "the memory was freed");
     return {};
@@ -84,7 +84,7 @@ void* allocate(std::size_t bytes, AllocationKind kind, int device, const Pointer
 
 void release(void* pointer) {
     Process& process = Process::get();
-    const Allocation& allocation = find_allocation(pointer);
+    const Allocation allocation = find_allocation(pointer);
     require(allocation.address == address_of(pointer), hipErrorInvalidValue,
             "not the begin of an allocation");
     const PointerNotes notes = notes_of(allocation.address);
@@ -100,7 +100,7 @@ void release(void* pointer) {
 
 void release_now(std::uint64_t address) {
     Memory& memory = Process::get().memory;
-    const Allocation* allocation = memory.find(address);
+    const auto allocation = memory.find(address);
     if (!allocation || allocation->address != address)
         return;
     const std::uint64_t bytes = allocation->size;
@@ -252,7 +252,7 @@ hipError_t hipHostRegister(void* pointer, size_t bytes, unsigned int flags) {
 hipError_t hipHostUnregister(void* pointer) {
     return api("hipHostUnregister", [&] {
         Process& process = Process::get();
-        const Allocation* allocation = process.memory.find(address_of(pointer));
+        const auto allocation = process.memory.find(address_of(pointer));
         require(allocation && allocation->address == address_of(pointer) &&
                     notes_of(allocation->address).registered,
                 hipErrorHostMemoryNotRegistered, "no registered range begins there");
@@ -277,7 +277,7 @@ hipError_t hipHostGetDevicePointer(void** device_pointer, void* pointer, unsigne
 hipError_t hipHostGetFlags(unsigned int* flags, void* pointer) {
     return api("hipHostGetFlags", [&] {
         require(flags != nullptr, hipErrorInvalidValue, "null result pointer");
-        const Allocation& allocation = find_allocation(pointer);
+        const Allocation allocation = find_allocation(pointer);
         require(allocation.kind == AllocationKind::host_pinned, hipErrorInvalidValue,
                 "not pinned host memory");
         *flags = notes_of(allocation.address).flags;
@@ -290,7 +290,7 @@ hipError_t hipPointerGetAttributes(hipPointerAttribute_t* attributes, const void
         Process::get().device_count();
         *attributes = {};
         attributes->device = hipInvalidDeviceId;
-        const Allocation& allocation = find_allocation(pointer);
+        const Allocation allocation = find_allocation(pointer);
         attributes->type = type_of(allocation);
         attributes->device = allocation.device;
         attributes->devicePointer = const_cast<void*>(pointer);
@@ -309,10 +309,10 @@ void answer(void* data, Value value) {
 }
 
 void pointer_attribute(void* data, hipPointer_attribute attribute, const void* pointer) {
-    const Allocation* found = Process::get().memory.find(address_of(pointer));
+    const auto found = Process::get().memory.find(address_of(pointer));
     if (attribute == HIP_POINTER_ATTRIBUTE_MAPPED)
-        return answer<bool>(data, found != nullptr);
-    const Allocation& allocation = find_allocation(pointer);
+        return answer<bool>(data, found.has_value());
+    const Allocation allocation = find_allocation(pointer);
     const PointerNotes notes = notes_of(allocation.address);
     const bool device_only = type_of(allocation) == hipMemoryTypeDevice;
     switch (attribute) {
@@ -380,8 +380,8 @@ hipError_t hipPointerSetAttribute(const void* value, hipPointer_attribute attrib
 
 hipError_t hipMemGetAddressRange(hipDeviceptr_t* base, size_t* size, hipDeviceptr_t pointer) {
     return api("hipMemGetAddressRange", [&] {
-        const Allocation* allocation = Process::get().memory.find(address_of(pointer));
-        require(allocation != nullptr, hipErrorNotFound, "the pointer belongs to no allocation");
+        const auto allocation = Process::get().memory.find(address_of(pointer));
+        require(allocation.has_value(), hipErrorNotFound, "the pointer belongs to no allocation");
         if (base)
             *base = reinterpret_cast<void*>(allocation->address);
         if (size)

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "sim/engine.hpp"
 
@@ -35,7 +36,7 @@ PointerNotes notes_of(std::uint64_t base);
 void forget(std::uint64_t base);
 
 struct Located {
-    const Allocation* allocation = nullptr; ///< null: pageable host memory
+    std::optional<Allocation> allocation; ///< none: pageable host memory
     bool on_device() const {
         return allocation &&
                (allocation->kind == AllocationKind::device || allocation->kind == AllocationKind::code);

@@ -150,7 +150,7 @@ hipError_t hipFreeAsync(void* pointer, hipStream_t handle) {
         if (!pointer)
             return;
         const std::uint64_t address = address_of(pointer);
-        const Allocation* allocation = Process::get().memory.find(address);
+        const auto allocation = Process::get().memory.find(address);
         require(allocation && allocation->address == address, hipErrorInvalidValue,
                 "no allocation begins there");
         PointerNotes notes = notes_of(address);

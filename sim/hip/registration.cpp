@@ -87,7 +87,7 @@ Variable registered_variable(const void* host_variable) {
     FatBinary& binary = *found->second.binary;
     for (const auto& managed : binary.managed)
         if (managed.name == found->second.name)
-            if (const Allocation* allocation = Process::get().memory.find(address_of(managed.memory)))
+            if (const auto allocation = Process::get().memory.find(address_of(managed.memory)))
                 return {managed.name, allocation->address, allocation->size};
     const Variable* variable =
         module_on(binary, Process::get().current_device().ordinal).code->variable(found->second.name);

@@ -312,7 +312,7 @@ void Sanitizer::scalar_memory(Wave& wave, WaveShadow& shadow, const Traits& t) {
     if (part_count_ != 0) {
         const std::uint64_t address = parts_[0].address[0];
         // A scalar buffer load beyond the descriptor's range has not touched memory there.
-        const bool mapped = parts_[0].bytes[0] != 0 && session_.memory.find(address) != nullptr;
+        const bool mapped = parts_[0].bytes[0] != 0 && session_.memory.find(address).has_value();
         if (mapped) {
             touch_global(wave, shadow,
                          {address, part_bytes_[0], 0, site(t), writes, (i.flags & flag::atomic) != 0});

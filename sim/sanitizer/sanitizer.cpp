@@ -67,7 +67,7 @@ Finding* Sanitizer::find(Severity severity, const char* rule, const Wave& wave, 
 
 std::string Sanitizer::describe_global(std::uint64_t address) const {
     std::string text = "address " + hexadecimal(address);
-    if (const Allocation* const a = session_.memory.find(address))
+    if (const auto a = session_.memory.find(address))
         text += ", byte " + std::to_string(address - a->address) + " of allocation #" +
                 std::to_string(a->serial) + " (" + std::to_string(a->size) + " bytes at " +
                 hexadecimal(a->address) + ")";

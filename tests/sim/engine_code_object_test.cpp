@@ -129,7 +129,7 @@ TEST_CASE("engine: memory keeps books") {
     CHECK(memory.used(0) == 1000);
     CHECK(memory.used(1) == 5000);
     CHECK(memory.find(a + 999)->address == a);
-    CHECK(memory.find(a + 1000) == nullptr);
+    CHECK_FALSE(memory.find(a + 1000));
     CHECK(memory.nearest(a + 1100)->address == a);
     CHECK(memory.allocate(400ull << 30, AllocationKind::device, 0) == 0); // more than the device has
     std::vector<char> host(64);
@@ -139,7 +139,7 @@ TEST_CASE("engine: memory keeps books") {
     CHECK(memory.release(h));
     CHECK(memory.release(a));
     CHECK(!memory.release(a));
-    CHECK(memory.find(a) == nullptr);
+    CHECK_FALSE(memory.find(a));
     CHECK(memory.nearest(a + 5)->freed);
     CHECK(memory.used(0) == 0);
 }

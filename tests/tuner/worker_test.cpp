@@ -64,14 +64,20 @@ const Measurement& of(const tuner::Outcome& outcome, const Schedule& schedule) {
     return *found;
 }
 
-/// The children of a process.
+/// The children of a process that run this program, as workers do: another may be a sanitizer's symbolizer.
 std::vector<pid_t> children_of(pid_t process) {
+    const auto is_another_program = [self = std::filesystem::read_symlink("/proc/self/exe")](pid_t child) {
+        std::error_code gone;
+        const auto its = std::filesystem::read_symlink("/proc/" + std::to_string(child) + "/exe", gone);
+        return !gone && its != self;
+    };
     std::vector<pid_t> children;
     for (const auto& entry :
          std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task")) {
         std::ifstream file(entry.path() / "children");
         for (pid_t child = 0; file >> child;)
-            children.push_back(child);
+            if (!is_another_program(child))
+                children.push_back(child);
     }
     return children;
 }
