@@ -71,9 +71,9 @@ using namespace zyfa::sim::hip;
 hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* handle, void* pointer) {
     return api("hipIpcGetMemHandle", [&] {
         require(handle && pointer, hipErrorInvalidValue, "null pointer");
-        const auto* const allocation = Process::get().memory.find(address_of(pointer));
-        require(allocation != nullptr && allocation->kind == zyfa::sim::AllocationKind::device,
-                hipErrorInvalidValue, "not device memory");
+        const auto allocation = Process::get().memory.find(address_of(pointer));
+        require(allocation && allocation->kind == zyfa::sim::AllocationKind::device, hipErrorInvalidValue,
+                "not device memory");
         PointerNotes notes = notes_of(allocation->address);
         require(!notes.pool && !notes.variable && !notes.mapping, hipErrorInvalidValue,
                 "only memory of hipMalloc can be shared");
@@ -126,7 +126,7 @@ hipError_t hipIpcOpenMemHandle(void** pointer, hipIpcMemHandle_t handle, unsigne
 hipError_t hipIpcCloseMemHandle(void* pointer) {
     return api("hipIpcCloseMemHandle", [&] {
         require(pointer != nullptr, hipErrorInvalidValue, "null pointer");
-        const auto* const allocation = Process::get().memory.find(address_of(pointer));
+        const auto allocation = Process::get().memory.find(address_of(pointer));
         require(allocation && notes_of(allocation->address).of_other_process, hipErrorInvalidValue,
                 "not from hipIpcOpenMemHandle");
         const std::uint64_t address = allocation->address;

@@ -163,8 +163,8 @@ void Sanitizer::access(Wave& wave, const Instruction& instruction, const std::ui
 bool Sanitizer::out_of_bounds(Wave& wave, const Instruction&, const OutOfBounds& access) {
     const char* rule = access.kind();
     if (access.space == OutOfBounds::Space::global) {
-        const Allocation* const near = session_.memory.nearest(access.address);
-        rule = near != nullptr && near->freed && access.address >= near->address &&
+        const auto near = session_.memory.nearest(access.address);
+        rule = near && near->freed && access.address >= near->address &&
                        access.address - near->address < near->size
                    ? "global memory used after free"
                    : "global memory out of bounds";
