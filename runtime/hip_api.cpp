@@ -38,6 +38,7 @@ std::string HipApi::load(void* handle) {
     find(handle, "zyfaSimVersion", zyfaSimVersion);
     find(handle, "zyfaSimLastFault", zyfaSimLastFault);
     find(handle, "zyfaSimClearFault", zyfaSimClearFault);
+    find(handle, "zyfaSimStopKernels", zyfaSimStopKernels);
     return {};
 }
 

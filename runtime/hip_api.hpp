@@ -42,6 +42,7 @@ namespace zyfa::runtime {
     X(hipPointerGetAttributes)
 
 #define ZYFA_HIP_OPTIONAL(X)                                                                                 \
+    X(hipEventQuery)                                                                                         \
     X(hipFreeAsync)                                                                                          \
     X(hipMemcpyAsync)                                                                                        \
     X(hipMemsetAsync)                                                                                        \
@@ -64,6 +65,7 @@ struct HipApi {
     const char* (*zyfaSimVersion)() = nullptr;
     const char* (*zyfaSimLastFault)() = nullptr;
     int (*zyfaSimClearFault)(int device) = nullptr;
+    int (*zyfaSimStopKernels)(int device) = nullptr;
 
     /// Fills the table from a handle of dlopen. Returns the name of the first required function that is
     /// missing, or nothing.

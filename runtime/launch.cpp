@@ -116,4 +116,9 @@ bool clear_fault(const Runtime& runtime, int device) {
     return hip.zyfaSimClearFault && hip.zyfaSimClearFault(device) == 0;
 }
 
+bool stop_kernels(const Runtime& runtime, int device) {
+    const HipApi& hip = runtime.hip();
+    return hip.zyfaSimStopKernels && hip.zyfaSimStopKernels(device) == 0;
+}
+
 } // namespace zyfa::runtime

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Owners of HIP's handles: device guard, module, stream, event, buffer.
+#include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "runtime/hip_api.hpp"
@@ -86,6 +89,26 @@ void Event::synchronize() const {
     const HipApi& hip = runtime_->hip();
     check(hip, hip.hipEventSynchronize(static_cast<hipEvent_t>(event_)), "hipEventSynchronize",
           on_device(device_));
+}
+
+bool Event::reached_within(double seconds) const {
+    const HipApi& hip = runtime_->hip();
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    // Short waits stay short; a long one is asked about a thousand times a second.
+    for (auto pause = std::chrono::microseconds(5); hip.hipEventQuery;
+         pause = std::min(2 * pause, std::chrono::microseconds(1000))) {
+        const hipError_t status = hip.hipEventQuery(static_cast<hipEvent_t>(event_));
+        if (status != hipErrorNotReady) {
+            check(hip, status, "hipEventQuery", on_device(device_));
+            break;
+        }
+        if (std::chrono::duration<double>(Clock::now() - begin).count() > seconds)
+            return false;
+        std::this_thread::sleep_for(pause);
+    }
+    synchronize();
+    return true;
 }
 
 double Event::elapsed_ms(const Event& start, const Event& stop) {

@@ -143,6 +143,9 @@ class Event {
     Event& operator=(const Event&) = delete;
     void record(void* stream);
     void synchronize() const;
+    /// Waits at most `seconds`; false where the device has not come to the event by then. Without limit where
+    /// the library cannot be asked.
+    bool reached_within(double seconds) const;
     static double elapsed_ms(const Event& start, const Event& stop);
 
   private:
@@ -190,5 +193,8 @@ void stand_apart_from_captures(const Runtime& runtime) noexcept;
 /// After a kernel's fault the device answers every call with it. The simulator can be made usable again, with
 /// its memory and modules; on a real GPU this returns false and the process has to end.
 bool clear_fault(const Runtime& runtime, int device);
+/// Ends what runs on the device and hangs. Only the simulator can: on a real GPU this returns false, and the
+/// kernel stays where it is until the process ends. The device has then faulted (clear_fault).
+bool stop_kernels(const Runtime& runtime, int device);
 
 } // namespace zyfa::runtime

@@ -145,6 +145,7 @@ class Run {
         const bool first = group.index == first_timed_;
         if (first)
             thread.observer = &lines_.emplace(dispatch_.waves, options.parameters.l2_line);
+        options.stop = dispatch_.device.stop;
         auto report = std::make_shared<const timing::TimingReport>(timing::run_timed(group, thread, options));
         const std::scoped_lock lock(mutex_);
         if (first) {
@@ -219,13 +220,16 @@ class Run {
     }
 
     void check_limit(Workgroup& group) const {
+        const bool stopped = dispatch_.device.stopped();
         const std::uint64_t limit = dispatch_.device.instruction_limit;
         for (const Wave& wave : group.waves) {
-            if (wave.state == WaveState::ended || wave.instructions + wave.idle <= limit)
+            if (wave.state == WaveState::ended || (!stopped && wave.instructions + wave.idle <= limit))
                 continue;
             group.next_wave = wave.id;
             std::string text = "wave " + std::to_string(wave.id) + " has executed " +
                                std::to_string(wave.instructions) + " instructions without ending";
+            if (stopped)
+                text += " and was stopped";
             if (group.at_barrier != 0)
                 text += "; " + std::to_string(group.at_barrier) + " of " +
                         std::to_string(group.waves.size()) + " waves wait at a barrier";

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -110,6 +111,10 @@ struct DeviceConfig {
     unsigned threads = 0; ///< host threads; 0: hardware_concurrency
     /// Instructions of one wave after which the launch is taken to hang.
     std::uint64_t instruction_limit = 2'000'000'000;
+    /// Set from elsewhere while a launch runs, it ends as one that hangs. Null: nobody will.
+    const std::atomic<bool>* stop = nullptr;
+
+    bool stopped() const noexcept { return stop != nullptr && stop->load(std::memory_order_relaxed); }
 };
 
 struct Launch {

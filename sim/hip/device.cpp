@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
+#include <numbers>
 
 #include "sim/hip/process.hpp"
 
@@ -68,13 +70,18 @@ std::optional<std::string> set_option(DeviceOptions& options, const std::string&
     } else if (option == "launch_overhead_us") {
         good = parse(value, number) && number >= 0;
         changed.launch_overhead = number * 1e-6;
+    } else if (option == "clock_drift") {
+        good = parse(value, changed.clock_drift) && std::abs(changed.clock_drift) <= 0.1;
+    } else if (option == "clock_swing") {
+        good = parse(value, changed.clock_swing) && changed.clock_swing >= 0 && changed.clock_swing < 0.5;
     } else if (option == "chip_spread") {
         good = parse(value, changed.chip_spread) && changed.chip_spread >= 0 && changed.chip_spread < 1;
     } else if (option == "name" || option == "driver" || option == "firmware") {
         good = !value.empty() && value.size() < 256;
         (option == "name" ? changed.name : option == "driver" ? changed.driver : changed.firmware) = value;
     } else {
-        return "unknown option; there are seed, clock_factor, threads, compute_units, xcds, memory, "
+        return "unknown option; there are seed, clock_factor, clock_drift, clock_swing, threads, "
+               "compute_units, xcds, memory, "
                "launch_overhead_us, chip_spread, timed_workgroups, events, grid, sanitize, wave_quantum, "
                "instruction_limit, "
                "name, driver, "
@@ -84,6 +91,11 @@ std::optional<std::string> set_option(DeviceOptions& options, const std::string&
         return "value '" + value + "' is not accepted";
     options = changed;
     return std::nullopt;
+}
+
+double clock_under_load(const DeviceOptions& options, double seconds) {
+    const double drifted = std::clamp(1 + options.clock_drift * seconds, 0.5, 2.0);
+    return drifted * (1 + options.clock_swing * std::cos(2 * std::numbers::pi * seconds));
 }
 
 double chip_factor(const DeviceOptions& options, std::uint64_t code) {
@@ -138,6 +150,7 @@ Engine& Device::engine() {
         config.wave_quantum = options_.wave_quantum;
         config.threads = options_.threads;
         config.instruction_limit = options_.instruction_limit;
+        config.stop = &stop;
     }
     if (!engine_ || engine_version_ != version) {
         engine_.reset();

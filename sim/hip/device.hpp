@@ -25,6 +25,8 @@ struct DeviceOptions {
     double launch_overhead = 5e-6;       ///< seconds per kernel (MGPUSim's MI300A measurements: about 5 us)
     std::string name = "AMD Instinct MI355X";
     double chip_spread = 0; ///< how far this chip's kernel times lie from the model's (chip_factor)
+    /// Of the clock under sustained load (clock_under_load): change per second, and share by which it swings.
+    double clock_drift = 0, clock_swing = 0;
     std::string driver = "sim", firmware = "sim"; ///< version strings, as a kernel driver would report them
     /// Run on the cycle model, per launch (Launch::timed_workgroups). Nothing: as many as event times need,
     /// once someone has recorded an event.
@@ -43,6 +45,9 @@ std::optional<std::string> set_option(DeviceOptions& options, const std::string&
 /// Workgroups of a launch on the cycle model where events are recorded: two, since a grid's workgroups may
 /// differ in length.
 inline constexpr std::uint32_t sampled_workgroups = 2;
+/// The clock after so many seconds of load, over what the clock model says: a chip that warms up drifts, and
+/// a power control swings with a period near one second, in phase with the start of load.
+double clock_under_load(const DeviceOptions& options, double seconds);
 /// What a kernel's time is multiplied by on the chip with this seed: between 1 - chip_spread and
 /// 1 + chip_spread, drawn from the seed and the code. Chips of one kind differ, and not by the same for every
 /// kernel: by 4% in the median, up to 8% (paper Section V).
@@ -97,6 +102,8 @@ class Device {
     bool watched = false;                   ///< a timing event was recorded: kernels' times matter
     double compute_free = 0, copy_free = 0; ///< virtual seconds
     std::vector<bool> peers;                ///< peer access enabled from this device
+
+    std::atomic<bool> stop = false; ///< kernels are to end at once (zyfaSimStopKernels)
 
     unsigned flags = 0;                                         ///< hipSetDeviceFlags
     std::atomic<std::uint32_t> stack_size{Launch{}.stack_size}; ///< hipLimitStackSize, bytes per work-item

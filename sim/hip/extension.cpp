@@ -86,6 +86,28 @@ ZYFA_HIP_API int zyfaSimClearFault(int ordinal) {
     });
 }
 
+ZYFA_HIP_API double zyfaSimClockUnderLoad(int ordinal, double seconds) {
+    double clock = 1;
+    attempt([&] {
+        clock = clock_under_load(Process::get().device(ordinal).options(), seconds);
+        return true;
+    });
+    return clock;
+}
+
+ZYFA_HIP_API int zyfaSimStopKernels(int ordinal) {
+    return attempt([&] {
+        Device& device = Process::get().device(ordinal);
+        device.stop = true;
+        try {
+            synchronize(device);
+        } catch (const Failure&) { // the kernel's fault
+        }
+        device.stop = false;
+        return true;
+    });
+}
+
 namespace {
 
 template <class Text>

@@ -24,6 +24,8 @@ int zyfaSimSetDeviceCount(int count);
  *   seed                order of streams, workgroups and waves, and under the sanitizer the landing of memory;
  *                       0 (default) is the order of enqueueing
  *   clock_factor        of all shader clocks: the maximum, 2.4 GHz, and what the clock model makes of it
+ *   clock_drift         x: under sustained load the clock changes by so large a share of itself per second
+ *   clock_swing         x: and swings by so large a share, up and down once a second; both by zyfaSimClockUnderLoad
  *   chip_spread         x: a kernel's time is scaled by a factor between 1 - x and 1 + x that is drawn from
  *                       seed and code, as chips of one kind differ; 0 by default
  *   threads             host threads of the engine; 0 (default): all
@@ -55,6 +57,15 @@ const char* zyfaSimLastFault(void);
 
 /* Makes a faulted device usable again without a reset: its memory and modules stay. 0 if done. */
 int zyfaSimClearFault(int device);
+
+/* Ends the kernel that runs on a device, where one does, and waits for it: one that hangs cannot be got rid
+ * of otherwise, and a GPU's cannot at all. The device has then faulted with hipErrorLaunchTimeOut, and what
+ * was enqueued behind the kernel is dropped. 0 if done. */
+int zyfaSimStopKernels(int device);
+
+/* The clock after so many seconds of load over what the clock model says, by the options clock_drift and
+ * clock_swing. A launch takes the time of the model; who takes it for a series of launches asks here. */
+double zyfaSimClockUnderLoad(int device, double seconds);
 
 typedef struct zyfaSimLaunch {
     uint64_t instructions; /* wave instructions executed; an MFMA counts once */

@@ -110,6 +110,7 @@ LaunchResult time_grid(const Dispatch& dispatch, const Memory& memory, const Lau
         TimedRunOptions options;
         options.keep_events = launch.keep_events;
         options.instruction_limit = dispatch.device.instruction_limit;
+        options.stop = dispatch.device.stop;
         options.cycle_limit = measured_cycles;
         auto report = std::make_shared<const TimingReport>(run_timed(group, *thread, options));
         for (const Wave& wave : group.waves)

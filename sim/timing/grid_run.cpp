@@ -138,6 +138,8 @@ class Grid {
         for (const Wave& wave : running.group->waves)
             if (wave.instructions + wave.idle > dispatch_.device.instruction_limit)
                 throw FaultError{"hang", "a wave went on without end while only addresses were followed"};
+        if (dispatch_.device.stopped())
+            throw FaultError{"hang", "stopped while only addresses were followed"};
         const double estimate =
             std::max(running.estimate, workgroup_cycles(*running.group, dispatch_.device.simds));
         const double compute = (estimate - running.estimate) * options_.cycles_per_estimate;

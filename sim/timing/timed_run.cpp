@@ -12,6 +12,9 @@ namespace zyfa::sim::timing {
 
 namespace {
 
+/// Instructions of a wave between two looks at TimedRunOptions::stop.
+constexpr std::uint64_t stop_interval = 4096;
+
 /// Remembers the access of the instruction under way, and tells who watched before.
 class Access final : public Observer {
   public:
@@ -176,6 +179,11 @@ TimingReport run_timed(Workgroup& group, ThreadContext& thread, const TimedRunOp
         if (wave.instructions > options.instruction_limit)
             throw FaultError{"hang", "wave " + std::to_string(chosen) + " has executed " +
                                          std::to_string(wave.instructions) + " instructions without ending"};
+        if (options.stop != nullptr && wave.instructions % stop_interval == 0 &&
+            options.stop->load(std::memory_order_relaxed))
+            throw FaultError{"hang", "wave " + std::to_string(chosen) + " has executed " +
+                                         std::to_string(wave.instructions) +
+                                         " instructions without ending and was stopped"};
         access.executed = Executed{};
         if (i.kind == InstructionClass::matrix)
             toggles.see(wave, i);

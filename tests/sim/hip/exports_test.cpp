@@ -72,9 +72,9 @@ TEST_CASE("the library exports AMD's functions in AMD's version nodes, and nothi
         CHECK_MESSAGE((expected.contains(name) || name.starts_with("zyfaSim")), name);
     for (const char* name :
          {"zyfaSimVersion", "zyfaSimSetDeviceCount", "zyfaSimSetDevice", "zyfaSimDeviceText",
-          "zyfaSimLastFault", "zyfaSimClearFault", "zyfaSimLastLaunch", "zyfaSimReadTelemetry",
-          "zyfaSimLastTiming", "zyfaSimLastTrace", "zyfaSimLastGrid", "zyfaSimSanitizerReport",
-          "zyfaSimSanitizerErrors", "zyfaSimSanitizerClear"})
+          "zyfaSimLastFault", "zyfaSimClearFault", "zyfaSimStopKernels", "zyfaSimClockUnderLoad",
+          "zyfaSimLastLaunch", "zyfaSimReadTelemetry", "zyfaSimLastTiming", "zyfaSimLastTrace",
+          "zyfaSimLastGrid", "zyfaSimSanitizerReport", "zyfaSimSanitizerErrors", "zyfaSimSanitizerClear"})
         CHECK_MESSAGE(dlsym(handle, name) != nullptr, name);
     dlclose(handle);
 }
