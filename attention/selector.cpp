@@ -14,6 +14,7 @@
 #include "core/keys.hpp"
 #include "runtime/versions.hpp"
 #include "tuner/binaries.hpp"
+#include "tuner/find_worker.hpp"
 #include "tuner/search.hpp"
 #include "tuner/stopwatch.hpp"
 #include "zyfa/error.hpp"
@@ -38,6 +39,15 @@ std::string seconds(double value) {
     if (text.back() == '.')
         text.pop_back();
     return text + " s";
+}
+
+/// What ContextOptions::tuner_worker says; one word where it is the program that comes with the library.
+std::vector<std::string> worker_command(const std::string& asked, bool simulated) {
+    if (asked == "none" || (asked.empty() && simulated))
+        return {};
+    if (asked.empty() || asked == "auto")
+        return tuner::find_worker();
+    return {asked, "tuning-worker"};
 }
 
 /// " (text)", or nothing.
@@ -495,8 +505,10 @@ void Selector::use_tuned(Job& job) {
     tuner::Options tuning = job.request.tuning.value_or(tuner::Options{});
     if (!job.request.tuning)
         tuning.budget_s = options_.tune_budget_s;
-    if (tuning.worker.empty() && !options_.tuner_worker.empty())
-        tuning.worker = {options_.tuner_worker, "tuning-worker"};
+    const bool own_worker = tuning.worker.empty();
+    if (own_worker)
+        tuning.worker = worker_command(options_.tuner_worker, services_.runtime()->simulated());
+    const bool found_worker = own_worker && tuning.worker.size() == 1;
     if (tuning.memory_bytes == 0)
         tuning.memory_bytes = options_.tune_memory_bytes;
     if (!tuning.hint)
@@ -520,13 +532,29 @@ void Selector::use_tuned(Job& job) {
         else if (!alone.try_lock_for(std::chrono::duration<double>(wait_s)))
             throw Error(ErrorCode::device_error, "lock",
                         "another thread tunes on the device for longer than " + seconds(wait_s));
-        outcome = tuner::tune(services_.runtime(), job.device.ordinal, services_.assembler(),
-                              *job.selection.form, job.problem, job.request.inputs, tuning, recorder);
+        const auto tune = [&] {
+            return tuner::tune(services_.runtime(), job.device.ordinal, services_.assembler(),
+                               *job.selection.form, job.problem, job.request.inputs, tuning, recorder);
+        };
+        const tuner::Stopwatch watch;
+        try {
+            outcome = tune();
+        } catch (const Error& error) {
+            // Nobody has asked for it, and it cannot be started: the tuning bounds what it waits for by
+            // itself.
+            if (error.argument() != "worker" || !found_worker)
+                throw;
+            tuning.worker.clear();
+            if (tuning.budget_s > 0)
+                tuning.budget_s = std::max(0.05, tuning.budget_s - watch.seconds());
+            outcome = tune();
+        }
     } catch (const Error& error) {
         // A call does not fail because somebody else tunes on its device, because its budget is too short for
-        // a gate, or for want of a worker process; who asked for a tuning is told.
+        // a gate, for want of a worker process, or because a candidate hangs; who asked for a tuning is told.
         const bool of_tuning = error.argument() == "lock" || error.argument() == "budget" ||
-                               error.argument() == "worker" || error.argument() == "memory_bytes";
+                               error.argument() == "worker" || error.argument() == "hang" ||
+                               error.argument() == "memory_bytes";
         if (!of_tuning || job.request.tuning || job.request.retune)
             throw;
         ++counters_.unpublished;

@@ -56,9 +56,15 @@ endfunction()
 
 # The loader's path is fixed when an executable is linked, so that what is installed is linked once more, from the
 # same objects, for the system's own loader. (It then assembles through LLVM where comgr needs the newer one.)
+# Optional arguments: the folder instead of bin, and the component. The property ZYFA_INSTALLED names what is installed.
 function(zyfa_install_executable target)
+  set(place RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(ARGC GREATER 2)
+    set(place RUNTIME DESTINATION ${ARGV1} COMPONENT ${ARGV2})
+  endif()
+  set_property(TARGET ${target} PROPERTY ZYFA_INSTALLED ${target})
   if(NOT ZYFA_PRIVATE_LOADER)
-    install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(TARGETS ${target} ${place})
     return()
   endif()
   get_target_property(name ${target} OUTPUT_NAME)
@@ -69,7 +75,8 @@ function(zyfa_install_executable target)
   target_link_libraries(${target}_installed PRIVATE $<TARGET_PROPERTY:${target},LINK_LIBRARIES>)
   set_target_properties(${target}_installed PROPERTIES OUTPUT_NAME ${name} LINKER_LANGUAGE CXX
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/for-install)
-  install(TARGETS ${target}_installed RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  set_property(TARGET ${target} PROPERTY ZYFA_INSTALLED ${target}_installed)
+  install(TARGETS ${target}_installed ${place})
 endfunction()
 
 function(zyfa_tests folder)

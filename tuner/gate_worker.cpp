@@ -23,9 +23,6 @@ namespace zyfa::tuner {
 
 namespace {
 
-/// Opening HIP, copying the inputs, computing the reference rows.
-constexpr double ready_limit_s = 120;
-
 [[noreturn]] void fail(const std::string& what, int error) {
     throw Error(ErrorCode::io_error, "worker", what + ": " + std::strerror(error));
 }
@@ -122,7 +119,9 @@ std::string GateWorker::how_it_ended() {
                : "its process ended with exit code " + std::to_string(WEXITSTATUS(status));
 }
 
-void GateWorker::start() {
+void GateWorker::make_ready(double limit_s) {
+    if (process_ != 0)
+        return;
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         fail("no socket to a worker process", errno);
@@ -161,14 +160,14 @@ void GateWorker::start() {
     ++started_;
     std::vector<std::byte> frame;
     const bool sent = send_frame(socket_, encode(task_->task));
-    const Received received = sent ? receive_frame(socket_, ready_limit_s, frame) : Received::closed;
+    const Received received = sent ? receive_frame(socket_, limit_s, frame) : Received::closed;
     std::string failure;
     if (received == Received::frame)
         failure = decode_reply(frame).failure;
     else if (received == Received::closed)
         failure = how_it_ended();
     else
-        failure = "it is not ready after " + seconds(ready_limit_s);
+        failure = "it is not ready after " + seconds(limit_s);
     if (failure.empty())
         return;
     stop();
@@ -177,8 +176,6 @@ void GateWorker::start() {
 
 bool GateWorker::passes(const Schedule& schedule, const Binary& binary, double limit_s,
                         Measurement& measurement) {
-    if (process_ == 0)
-        start();
     const auto fails = [&](CandidateStatus status, const std::string& message) {
         measurement.status = status;
         measurement.message = message;

@@ -33,15 +33,17 @@ class GateWorker {
     GateWorker(const GateWorker&) = delete;
     GateWorker& operator=(const GateWorker&) = delete;
 
-    /// Whether the candidate passed within `limit_s` seconds of wall clock. Else its measurement says how it
-    /// failed: timed_out (the process is killed), crashed (a fault, or the process ended), wrong, unstable,
-    /// load_failed. Throws Error{io_error} naming `worker` where no process can be started or made ready.
+    /// Starts a process where none is ready: it opens HIP, copies the inputs and computes the reference rows.
+    /// Throws Error{io_error} naming `worker` where that is not done within `limit_s` seconds.
+    void make_ready(double limit_s);
+    /// Whether the candidate passed within `limit_s` seconds of wall clock; after make_ready(). Else its
+    /// measurement says how it failed: timed_out (the process is killed), crashed (a fault, or the process
+    /// ended), wrong, unstable, load_failed.
     bool passes(const Schedule& schedule, const Binary& binary, double limit_s, Measurement& measurement);
 
     std::uint64_t started() const noexcept { return started_; } ///< processes
 
   private:
-    void start();
     void stop() noexcept;       ///< kills what runs and waits for its end
     std::string how_it_ended(); ///< waits for a process that has closed its socket
 

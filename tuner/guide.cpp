@@ -113,10 +113,19 @@ Guidance model_times(const GuideInput& input, const std::vector<SearchPoint>& po
         try {
             BoundLaunch launch =
                 bed.bind(*binary, points[i].schedule, {units, device.xcds, device.lds_bytes});
-            guidance.ms[i] =
-                event_ms(simulator, guide_device, bed.stream(), 1, [&](void* stream) { launch(stream); });
-        } catch (const Error&) {
+            const double left_s =
+                input.budget_s > 0 ? std::max(0.001, input.budget_s / 2 - watch.seconds()) : 0;
+            guidance.ms[i] = event_ms(
+                simulator, guide_device, bed.stream(), 1, [&](void* stream) { launch(stream); }, left_s);
+        } catch (const Error& error) {
+            const bool late = error.argument() == hang_argument;
+            if (late)
+                runtime::stop_kernels(*simulator, guide_device);
             runtime::clear_fault(*simulator, guide_device);
+            if (late) { // it may hang, or be slow: not reached
+                guidance.ms[i] = 0;
+                break;
+            }
         }
         ++guidance.modelled;
     }

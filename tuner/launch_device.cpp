@@ -41,22 +41,36 @@ void LaunchDevice::read_telemetry(TimedBlock& block) {
     if (!telemetry_ || (read_at_ms_ >= 0 && now_ms_ < read_at_ms_ + reading_every_ms))
         return;
     block.readings.push_back(telemetry_->read());
+    block.readings.back().clock_ghz *= clock_under_load();
     read_at_ms_ = now_ms_;
+}
+
+double LaunchDevice::clock_under_load() const {
+    using Ask = double (*)(int device, double seconds);
+    static constexpr const char* name = "zyfaSimClockUnderLoad";
+    const auto ask = runtime_->simulated() ? reinterpret_cast<Ask>(runtime_->extension(name)) : nullptr;
+    return ask ? ask(device_, 1e-3 * now_ms_) : 1;
 }
 
 std::vector<TimedBlock> LaunchDevice::run_simulated(std::span<const BlockRequest> requests) {
     std::vector<TimedBlock> blocks;
     for (const BlockRequest& request : requests) {
-        const double ms = launch_ms(request.candidate);
+        const double computed_ms = launch_ms(request.candidate);
         TimedBlock& block = blocks.emplace_back();
         block.candidate = request.candidate;
-        const double total = request.launches ? request.launches * ms : request.ms;
+        const double total = request.launches ? request.launches * computed_ms : request.ms;
         // Samples as coarse as a GPU's chunks; a slow kernel's are single launches.
-        const double step = std::max(ms, std::max(limits_.chunk_ms, total / 1000));
-        for (double done = 0; done < total || block.samples.empty();) {
-            const double left = std::max(total - done, ms);
-            const double launches = std::max(1.0, std::round(std::min(step, left) / ms));
-            block.samples.push_back({now_ms_, ms, static_cast<std::uint32_t>(launches)});
+        const double step = std::max(computed_ms, std::max(limits_.chunk_ms, total / 1000));
+        std::uint32_t launched = 0;
+        for (double done = 0;
+             request.launches ? launched < request.launches : done < total || launched == 0;) {
+            const double ms = computed_ms / clock_under_load();
+            const double left = request.launches ? step : std::max(total - done, ms);
+            auto launches = static_cast<std::uint32_t>(std::max(1.0, std::round(std::min(step, left) / ms)));
+            if (request.launches)
+                launches = std::min(launches, request.launches - launched);
+            block.samples.push_back({now_ms_, ms, launches});
+            launched += launches;
             done += launches * ms;
             now_ms_ += launches * ms;
         }

@@ -39,6 +39,7 @@ class LaunchDevice : public ClockedDevice {
         std::unique_ptr<runtime::Event> end;
     };
     std::vector<TimedBlock> run_simulated(std::span<const BlockRequest> requests);
+    double clock_under_load() const; ///< of the simulator, now
     double launch_ms(std::size_t candidate);
     void enqueue(std::size_t block, std::size_t candidate, std::uint32_t launches);
     void finish_one(std::vector<TimedBlock>& blocks);

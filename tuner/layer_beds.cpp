@@ -2,14 +2,18 @@
 // Passes over weighted layers.
 #include "tuner/layer_beds.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <numeric>
 
 #include "tuner/passes.hpp"
+#include "tuner/stopwatch.hpp"
 
 namespace zyfa::tuner {
 
 namespace {
+
+constexpr std::uint64_t infinity_cache_bytes = std::uint64_t{256} << 20; ///< paper Table I
 
 double beside_emulation(const Measurement& measurement) {
     return measurement.emulation_relative_rms > 0
@@ -42,19 +46,51 @@ LayerBeds::LayerBeds(const std::shared_ptr<runtime::Runtime>& runtime, int devic
         note_ += (i ? ", " : "times are of a pass of ") + std::to_string(counts_[i]) + " x " + names_[i];
 }
 
-PassLaunch LayerBeds::bind(const Binary& binary, const Schedule& schedule) {
-    std::vector<BoundLaunch> layers;
+std::uint32_t rotating_copies(std::uint32_t asked, std::uint64_t bytes) {
+    if (asked > 0)
+        return asked;
+    const std::uint64_t fill = (2 * infinity_cache_bytes + bytes - 1) / std::max<std::uint64_t>(bytes, 1);
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fill, 2, 64));
+}
+
+void LayerBeds::rotate(const TuningInputs& inputs, std::uint32_t copies) {
+    std::uint64_t bytes = 0;
     for (const auto& bed : beds_)
-        layers.push_back(bed->bind(binary, schedule));
+        bytes += bed->tensor_bytes();
+    copies_ = rotating_copies(copies, bytes);
+    if (copies_ == 1)
+        return;
+    for (std::size_t i = 0; i < beds_.size(); ++i) {
+        if (i == 0) {
+            beds_[i]->add_copies(inputs, copies_ - 1);
+            continue;
+        }
+        const TuningInputs::Layer& layer = inputs.layers[i - 1];
+        beds_[i]->add_copies({layer.q, layer.k, layer.v, layer.name, {}, 1}, copies_ - 1);
+    }
+    note_ += (note_.empty() ? "" : "; ") + ("launches take " + std::to_string(copies_)) +
+             " copies of the tensors in turn";
+}
+
+PassLaunch LayerBeds::bind(const Binary& binary, const Schedule& schedule) {
+    std::vector<PassLaunch::Layer> layers;
+    for (const auto& bed : beds_) {
+        std::vector<BoundLaunch>& own = layers.emplace_back().copies;
+        own.push_back(bed->bind(binary, schedule));
+        for (std::uint32_t copy = 1; copy < copies_; ++copy)
+            own.push_back(bed->bind_copy(binary, schedule, copy - 1));
+    }
     return {std::move(layers), counts_};
 }
 
-double LayerBeds::gate(const Schedule& schedule, PassLaunch& pass, Measurement& measurement) {
+double LayerBeds::gate(const Schedule& schedule, PassLaunch& pass, Measurement& measurement, double limit_s) {
     const Measurement before = measurement;
+    const Stopwatch watch;
     double ms = 0;
     for (std::size_t i = 0; i < beds_.size(); ++i) {
         Measurement own = before;
-        ms += counts_[i] * beds_[i]->gate(schedule, pass.layer(i), own);
+        const double left_s = limit_s > 0 ? std::max(0.001, limit_s - watch.seconds()) : 0;
+        ms += counts_[i] * beds_[i]->gate(schedule, pass.layer(i), own, left_s);
         if (own.status != CandidateStatus::measured) {
             measurement = own;
             if (beds_.size() > 1)

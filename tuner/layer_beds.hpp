@@ -12,19 +12,27 @@
 namespace zyfa::tuner {
 
 /// A candidate's launches on all layers, in the proportion of their weights. With one layer: one launch.
+/// Where there are copies of the tensors, each layer's launches take them in turn.
 class PassLaunch {
   public:
-    PassLaunch(std::vector<BoundLaunch> layers, const std::vector<std::uint32_t>& counts)
+    struct Layer {
+        std::vector<BoundLaunch> copies; ///< the first on the test bed's own tensors
+        std::size_t turn = 0;
+    };
+    PassLaunch(std::vector<Layer> layers, const std::vector<std::uint32_t>& counts)
         : layers_(std::move(layers)), counts_(&counts) {}
     void operator()(void* stream) {
         for (std::size_t i = 0; i < layers_.size(); ++i)
-            for (std::uint32_t n = 0; n < (*counts_)[i]; ++n)
-                layers_[i](stream);
+            for (std::uint32_t n = 0; n < (*counts_)[i]; ++n) {
+                Layer& layer = layers_[i];
+                layer.copies[layer.turn](stream);
+                layer.turn = (layer.turn + 1) % layer.copies.size();
+            }
     }
-    BoundLaunch& layer(std::size_t i) { return layers_[i]; }
+    BoundLaunch& layer(std::size_t i) { return layers_[i].copies.front(); }
 
   private:
-    std::vector<BoundLaunch> layers_;
+    std::vector<Layer> layers_;
     const std::vector<std::uint32_t>* counts_; ///< of the beds, which outlive it
 };
 
@@ -33,10 +41,14 @@ class LayerBeds {
     LayerBeds(const std::shared_ptr<runtime::Runtime>& runtime, int device, const templates::Template& form,
               const Problem& problem, const TuningInputs& inputs, std::uint32_t gate_rows);
 
+    /// From now on launches go through so many copies of every layer's tensors (0: as many as fill the
+    /// Infinity Cache twice), the test bed's own among them. `inputs` are those of the constructor.
+    void rotate(const TuningInputs& inputs, std::uint32_t copies);
     PassLaunch bind(const Binary& binary, const Schedule& schedule);
     /// On every layer, until one fails; its name is then in the message. The accuracy recorded is that of the
     /// layer where the error is largest beside the emulation's. Returns the device time of a pass in ms.
-    double gate(const Schedule& schedule, PassLaunch& pass, Measurement& measurement);
+    /// `limit_s`: seconds for all layers, as for TestBed::gate.
+    double gate(const Schedule& schedule, PassLaunch& pass, Measurement& measurement, double limit_s = 0);
     /// TestBed::remember; with several layers there is no one output, and nothing is remembered.
     void remember(const Schedule& schedule, const std::string& output_bits);
     bool still_right(const Schedule& schedule, Measurement& measurement);
@@ -52,7 +64,11 @@ class LayerBeds {
     std::vector<std::string> names_;
     std::vector<std::uint32_t> counts_;
     std::string note_;
+    std::uint32_t copies_ = 1;
 };
+
+/// What LayerBeds::rotate makes of `asked` for tensors of so many bytes: at least 1, at most 64 by itself.
+std::uint32_t rotating_copies(std::uint32_t asked, std::uint64_t bytes);
 
 /// The name of a set of layers: "captured:a*3+captured:b*1".
 std::string profile_name(const TuningInputs& inputs);

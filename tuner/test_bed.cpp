@@ -2,8 +2,11 @@
 // Running one candidate and judging what it did.
 #include "tuner/test_bed.hpp"
 
+#include <algorithm>
+
 #include "tuner/hard_rows.hpp"
 #include "tuner/inputs.hpp"
+#include "tuner/stopwatch.hpp"
 #include "tuner/timing.hpp"
 #include "zyfa/error.hpp"
 
@@ -55,6 +58,43 @@ BoundLaunch TestBed::bind(const Binary& binary, const Schedule& schedule,
     values.v = v_.data();
     values.o = o_.data();
     values.lse = lse_ ? lse_->data() : nullptr;
+    return bind_to(binary, schedule, shape, values);
+}
+
+BoundLaunch TestBed::bind_copy(const Binary& binary, const Schedule& schedule, std::uint32_t copy) {
+    const Copy& tensors = copies_.at(copy);
+    CallValues values;
+    values.q = tensors.q.data();
+    values.k = tensors.k.data();
+    values.v = tensors.v.data();
+    values.o = tensors.o.data();
+    values.lse = tensors.lse.data();
+    return bind_to(binary, schedule, shape_of(*runtime_, device_), values);
+}
+
+void TestBed::add_copies(const TuningInputs& inputs, std::uint32_t copies) {
+    for (std::uint32_t i = 0; i < copies; ++i) {
+        Copy& copy = copies_.emplace_back();
+        for (const auto& [to, from] :
+             {std::pair{&copy.q, &inputs.q}, {&copy.k, &inputs.k}, {&copy.v, &inputs.v}}) {
+            *to = runtime::DeviceBuffer(runtime_, device_, from->size());
+            to->upload(*from);
+        }
+        copy.o = runtime::DeviceBuffer(runtime_, device_, o_.layout().extent_bytes());
+        if (lse_)
+            copy.lse = runtime::DeviceBuffer(runtime_, device_, lse_->layout().extent_bytes());
+    }
+}
+
+std::uint64_t TestBed::tensor_bytes() const {
+    std::uint64_t bytes = lse_ ? lse_->layout().extent_bytes() : 0;
+    for (const GuardedTensor* tensor : {&q_, &k_, &v_, &o_})
+        bytes += tensor->layout().extent_bytes();
+    return bytes;
+}
+
+BoundLaunch TestBed::bind_to(const Binary& binary, const Schedule& schedule,
+                             const templates::DeviceShape& shape, CallValues values) {
     values.score_scale = score_scale(problem_.softmax_scale, problem_.q_descale, problem_.k_descale);
     values.output_scale = problem_.v_descale;
     templates::LaunchPlan plan = form_.plan(problem_, without_file(schedule), shape);
@@ -71,12 +111,12 @@ BoundLaunch TestBed::bind(const Binary& binary, const Schedule& schedule,
     return {*runtime_, binary.function, merge, std::move(plan), values, std::move(workspace)};
 }
 
-TestBed::Launched TestBed::launch_over(std::uint8_t sentinel, BoundLaunch& launch) {
+TestBed::Launched TestBed::launch_over(std::uint8_t sentinel, BoundLaunch& launch, double limit_s) {
     o_.fill(sentinel);
     if (lse_)
         lse_->fill(sentinel);
     runtime::synchronize(*runtime_, device_); // fills run on the default stream
-    const double ms = event_ms(runtime_, device_, stream_, 1, [&](void* stream) { launch(stream); });
+    const double ms = event_ms(runtime_, device_, stream_, 1, [&](void* stream) { launch(stream); }, limit_s);
     stream_.synchronize();
     o_bytes_ = o_.download();
     lse_bytes_ = lse_ ? lse_->download() : std::span<const std::byte>{};
@@ -105,14 +145,18 @@ std::optional<std::string> TestBed::inputs_damaged() {
     return std::nullopt;
 }
 
-double TestBed::gate(const Schedule& schedule, BoundLaunch& launch, Measurement& measurement) {
+double TestBed::gate(const Schedule& schedule, BoundLaunch& launch, Measurement& measurement,
+                     double limit_s) {
+    const Stopwatch watch;
     try {
-        const Launched first = launch_over(first_sentinel, launch);
-        const Launched second = launch_over(second_sentinel, launch);
+        const Launched first = launch_over(first_sentinel, launch, limit_s);
+        const double left_s = limit_s > 0 ? std::max(0.001, limit_s - watch.seconds()) : 0;
+        const Launched second = launch_over(second_sentinel, launch, left_s);
         judge(schedule, first, second, measurement);
         return second.ms;
     } catch (const Error& error) {
-        measurement.status = CandidateStatus::crashed;
+        measurement.status =
+            error.argument() == hang_argument ? CandidateStatus::timed_out : CandidateStatus::crashed;
         measurement.message = error.what();
         return 0;
     }

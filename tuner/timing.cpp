@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "zyfa/error.hpp"
+
 namespace zyfa::tuner {
 
 namespace {
@@ -20,13 +22,19 @@ std::string faster_by(double ratio) {
 } // namespace
 
 double event_ms(const std::shared_ptr<runtime::Runtime>& runtime, int device, const runtime::Stream& stream,
-                std::uint32_t launches, const std::function<void(void*)>& launch) {
+                std::uint32_t launches, const std::function<void(void*)>& launch, double limit_s) {
     runtime::Event start(runtime, device), stop(runtime, device);
     start.record(stream.handle());
     for (std::uint32_t i = 0; i < launches; ++i)
         launch(stream.handle());
     stop.record(stream.handle());
-    stop.synchronize();
+    if (limit_s <= 0)
+        stop.synchronize();
+    else if (!stop.reached_within(limit_s)) {
+        char text[48];
+        std::snprintf(text, sizeof text, "not done within %.3g s", limit_s);
+        throw Error(ErrorCode::device_error, hang_argument, text);
+    }
     return runtime::Event::elapsed_ms(start, stop) / std::max<std::uint32_t>(launches, 1);
 }
 

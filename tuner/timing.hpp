@@ -30,9 +30,14 @@ class BlockTimer {
     virtual double block_ms(std::size_t candidate, std::uint32_t launches) = 0;
 };
 
-/// Device time of `launches` calls of `launch` on a stream, by events, per launch. Waits for the end.
+/// The argument of the Error that says that a wait was given up.
+inline constexpr const char* hang_argument = "hang";
+
+/// Device time of `launches` calls of `launch` on a stream, by events, per launch. Waits for the end; with a
+/// limit at most so many seconds, and throws Error{device_error} naming `hang` then: what was launched is
+/// still there, and no other wait for the device can be relied on to end.
 double event_ms(const std::shared_ptr<runtime::Runtime>& runtime, int device, const runtime::Stream& stream,
-                std::uint32_t launches, const std::function<void(void*)>& launch);
+                std::uint32_t launches, const std::function<void(void*)>& launch, double limit_s = 0);
 
 /// The cost model counts pipe cycles and does not know what memory does; candidates that it puts closer than
 /// this are not told apart.

@@ -18,6 +18,7 @@
 #include "tuner/finals.hpp"
 #include "tuner/gate_worker.hpp"
 #include "tuner/guide.hpp"
+#include "tuner/hung_devices.hpp"
 #include "tuner/inputs.hpp"
 #include "tuner/journal.hpp"
 #include "tuner/known.hpp"
@@ -47,17 +48,20 @@ class PassedTimer : public BlockTimer {
   public:
     using Launch = std::function<void(std::size_t candidate, void* stream)>;
     PassedTimer(const std::shared_ptr<runtime::Runtime>& runtime, int device, const runtime::Stream& stream,
-                Launch launch)
-        : runtime_(runtime), device_(device), stream_(stream), launch_(std::move(launch)) {}
+                double limit_s, Launch launch)
+        : runtime_(runtime), device_(device), stream_(stream), limit_s_(limit_s), launch_(std::move(launch)) {
+    }
     double block_ms(std::size_t candidate, std::uint32_t launches) override {
-        return event_ms(runtime_, device_, stream_, launches,
-                        [&](void* stream) { launch_(candidate, stream); });
+        return event_ms(
+            runtime_, device_, stream_, launches, [&](void* stream) { launch_(candidate, stream); },
+            limit_s_);
     }
 
   private:
     const std::shared_ptr<runtime::Runtime>& runtime_;
     int device_;
     const runtime::Stream& stream_;
+    double limit_s_;
     Launch launch_;
 };
 
@@ -71,6 +75,20 @@ void check_guide(const Options& options, Protocol protocol) {
         throw Error(ErrorCode::invalid_argument, "guide",
                     "the guide is \"model\", and so is the timing policy: there is nothing else to measure; "
                     "accepted with a guide: the other policies");
+}
+
+/// What copies take by themselves is not known before the problem is cut; they are few where it is large.
+std::uint64_t memory_of_one_copy(const Options& options) {
+    const std::uint32_t copies = options.rotating > 0 ? options.rotating : 2;
+    return options.memory_bytes / copies;
+}
+
+/// Candidates that were named are all wanted.
+Strategy strategy_of(const Options& options) {
+    const bool named = options.candidates || !options.files.empty();
+    return !options.search.empty() ? strategy_named(options.search)
+           : named                 ? Strategy::exhaustive
+                                   : Strategy::coordinate;
 }
 
 Protocol protocol_of(const Options& options, const runtime::Runtime& runtime) {
@@ -95,6 +113,13 @@ TuningInputs inputs_for(const TuningInputs& given, const Problem& asked, const P
     return same || given.q.size() == layout_q(cut).extent_bytes() ? given : repacked(given, asked, cut);
 }
 
+runtime::DeviceInfo info_of(const runtime::Runtime& runtime, int device) {
+    for (const runtime::DeviceInfo& info : runtime.devices())
+        if (info.ordinal == device)
+            return info;
+    throw Error(ErrorCode::no_device, "device", "no device has the ordinal " + std::to_string(device));
+}
+
 class Tuning {
   public:
     Tuning(const std::shared_ptr<runtime::Runtime>& runtime, int device, jit::Assembler& assembler,
@@ -102,17 +127,32 @@ class Tuning {
            const Options& options, MeasurementSink& sink)
         : runtime_(runtime), device_(device), form_(form), problem_(problem), options_(options), sink_(sink),
           protocol_(protocol_of(options, *runtime)), model_(protocol_ == Protocol::model),
-          strategy_(options.search.empty() ? Strategy::exhaustive : strategy_named(options.search)),
-          cut_(representative(problem, runtime->simulated(), options.budget_s, options.memory_bytes)),
-          guard_(*runtime, device), inputs_(inputs_for(inputs, problem, cut_.problem)),
+          strategy_(strategy_of(options)),
+          cut_(representative(problem, runtime->simulated(), options.budget_s, memory_of_one_copy(options))),
+          inputs_(inputs_for(inputs, problem, cut_.problem)),
           binaries_(runtime, device, assembler, form, classify(problem), options.files),
           bed_(runtime, device, form, cut_.problem, inputs_, options.gate_rows) {
+        if (options.rotating != 1)
+            bed_.rotate(inputs_, options.rotating);
         outcome_.gate_ms += watch_.ms();
         check_guide(options, protocol_);
-        for (const runtime::DeviceInfo& info : runtime->devices())
-            if (info.ordinal == device)
-                info_ = info;
+        info_ = info_of(*runtime, device);
         telemetry_ = open_telemetry(runtime, info_, no_telemetry_);
+    }
+
+    /// Not empty: a candidate hangs on the device and cannot be ended, and this object must not be destroyed.
+    const std::string& hung() const noexcept { return hung_; }
+    /// What hangs in the final, after the launches that have passed.
+    void note_hang(const Error& error) {
+        if (error.argument() == hang_argument && hung_.empty() && !lost_ &&
+            !(runtime::stop_kernels(*runtime_, device_) && bed_.device_alive()))
+            hung_ =
+                std::string("a schedule hangs on device ") + std::to_string(device_) + ", " + error.what();
+    }
+    /// Others than this process may still use the device.
+    void let_go() {
+        worker_.reset();
+        lock_ = DeviceLock();
     }
 
     Outcome run() {
@@ -217,14 +257,16 @@ class Tuning {
         for (const TuningInputs::Layer& layer : inputs_.layers)
             data.add(layer.q).add(layer.k).add(layer.v);
         const runtime::Versions now = runtime::versions(*runtime_, device_);
-        const nlohmann::json all{{"problem", to_string(cut_.problem)},
-                                 {"template", form_.name()},
-                                 {"device", info_.name + " " + info_.pci},
-                                 {"policy", to_string(protocol_)},
-                                 {"rows", options_.gate_rows},
-                                 {"data", data.finish().hex()},
-                                 {"profile", profile_name(inputs_)},
-                                 {"versions", {now.hip, now.driver, now.firmware}}};
+        nlohmann::json all{{"problem", to_string(cut_.problem)},
+                           {"template", form_.name()},
+                           {"device", info_.name + " " + info_.pci},
+                           {"policy", to_string(protocol_)},
+                           {"rows", options_.gate_rows},
+                           {"data", data.finish().hex()},
+                           {"profile", profile_name(inputs_)},
+                           {"versions", {now.hip, now.driver, now.firmware}}};
+        if (options_.rotating != 1)
+            all["rotating"] = options_.rotating;
         return subject_ = digest(all.dump()).hex();
     }
 
@@ -353,7 +395,7 @@ class Tuning {
                 try_candidate(points_[point], effort);
             slowest_s_ = std::max(slowest_s_, candidate.seconds());
             if (lost_)
-                throw Error(ErrorCode::device_error, "",
+                throw Error(ErrorCode::device_error, hung_.empty() ? "" : hang_argument,
                             "the device does not answer after " + points_[point].schedule.canonical() + ": " +
                                 outcome_.measurements.back().message);
         } else if (!model_ && outcome_.measurements[measured_[point]].status == CandidateStatus::measured) {
@@ -421,6 +463,10 @@ class Tuning {
                 ++outcome_.resumed;
                 if (measurement.status == CandidateStatus::measured)
                     passed = Passed{outcome_.measurements.size(), binary, std::nullopt};
+            } else if (!ready_worker()) {
+                measurement.status = CandidateStatus::skipped;
+                measurement.message = "the budget was spent";
+                unfinished_ = true;
             } else {
                 if (journal_)
                     keep_journal([&] { journal_->begin(point.schedule); });
@@ -431,7 +477,8 @@ class Tuning {
                     keep_journal([&] { journal_->end(measurement); });
             }
         }
-        sink_.measured(measurement);
+        if (measurement.status != CandidateStatus::skipped)
+            sink_.measured(measurement);
         outcome_.measurements.push_back(std::move(measurement));
         if (passed)
             passed_.push_back(std::move(*passed));
@@ -459,21 +506,33 @@ class Tuning {
 
     std::optional<Passed> gate_and_time(const Schedule& schedule, Binary& binary, Measurement& measurement,
                                         double effort) {
+        cut_short_ = false;
         if (!passes_in_worker(schedule, binary, measurement))
             return std::nullopt;
         Passed passed{outcome_.measurements.size(), &binary, bed_.bind(binary, schedule)};
         double ms = 0;
         {
             const StopwatchScope timed(outcome_.gate_ms);
-            ms = bed_.gate(schedule, *passed.launch, measurement);
+            ms = bed_.gate(schedule, *passed.launch, measurement, wait_limit());
             ++outcome_.gated;
         }
         if (measurement.status == CandidateStatus::crashed)
             lost_ = !bed_.device_alive();
+        if (measurement.status == CandidateStatus::timed_out)
+            give_up(schedule, measurement);
         if (measurement.status != CandidateStatus::measured)
             return std::nullopt;
         // The gate's launches were the warm-up; the block's length comes from the second of them.
-        screen(passed, measurement, ms, effort);
+        try {
+            screen(passed, measurement, ms, effort);
+        } catch (const Error& error) {
+            if (error.argument() != hang_argument)
+                throw;
+            measurement.status = CandidateStatus::timed_out;
+            measurement.message = error.what();
+            give_up(schedule, measurement);
+            return std::nullopt;
+        }
         ++outcome_.timed;
         if (!model_ && !bed_.still_right(schedule, measurement))
             return std::nullopt;
@@ -483,14 +542,65 @@ class Tuning {
         return passed;
     }
 
-    /// What a process of its own has not survived, or has found wrong, does not get here.
-    bool passes_in_worker(const Schedule& schedule, const Binary& binary, Measurement& measurement) {
+    /// Seconds of wall clock that a wait for the candidate at hand may take; 0: no limit. The default
+    /// schedule has all the time it needs: without it there is nothing to serve. What is merely slow must not
+    /// be taken for a hang on a GPU, where a kernel cannot be ended: there the budget is exceeded by a second
+    /// and more.
+    double wait_limit() const {
+        double limit = options_.candidate_limit_s;
+        if (options_.budget_s > 0 && !outcome_.measurements.empty()) {
+            const double more = runtime_->simulated() ? 0 : 1 + 2 * slowest_s_;
+            const double left = std::max(0.05, options_.budget_s - watch_.seconds() + more);
+            limit = limit > 0 ? std::min(limit, left) : left;
+        }
+        return limit;
+    }
+
+    /// The same in the final, of launches that were seen to end.
+    double final_limit() const {
+        return options_.candidate_limit_s > 0 || options_.budget_s > 0 ? std::max(10.0, 20 * slowest_s_) : 0;
+    }
+
+    /// A candidate is still on the device when its time is over.
+    void give_up(const Schedule& schedule, Measurement& measurement) {
+        cut_short_ = options_.candidate_limit_s <= 0;
+        if (cut_short_)
+            measurement.message += ", and the budget is spent";
+        if (runtime::stop_kernels(*runtime_, device_)) {
+            measurement.message += "; it was stopped";
+            lost_ = !bed_.device_alive();
+            return;
+        }
+        measurement.message += "; it hangs on the device, which this process cannot use any more";
+        hung_ = schedule.canonical() + " hangs on device " + std::to_string(device_);
+        lost_ = true;
+    }
+
+    /// Before a candidate is begun: a process that cannot be started says nothing about it. False where the
+    /// budget ended meanwhile, with others measured.
+    bool ready_worker() {
         if (options_.worker.empty())
             return true;
         const StopwatchScope timed(outcome_.gate_ms);
         if (!worker_)
             worker_.emplace(options_.worker, *runtime_, device_, form_.name(), cut_.problem, inputs_,
                             options_.gate_rows);
+        try {
+            worker_->make_ready(options_.budget_s > 0 ? std::max(0.05, options_.budget_s - watch_.seconds())
+                                                      : 120);
+            return true;
+        } catch (const Error&) {
+            if (outcome_.measurements.empty() || go_on())
+                throw;
+            return false;
+        }
+    }
+
+    /// What a process of its own has not survived, or has found wrong, does not get here.
+    bool passes_in_worker(const Schedule& schedule, const Binary& binary, Measurement& measurement) {
+        if (options_.worker.empty())
+            return true;
+        const StopwatchScope timed(outcome_.gate_ms);
         const double own_limit = options_.candidate_limit_s > 0 ? options_.candidate_limit_s
                                  : slowest_gate_s_ > 0          ? std::max(5.0, 20 * slowest_gate_s_)
                                                                 : 60.0;
@@ -519,8 +629,9 @@ class Tuning {
                                         : options_.race.screen_ms;
             const bool long_final = runtime_->simulated() && protocol_ != Protocol::race;
             launches = long_final ? 1 : launches_for(block_ms, ms, options_.race.most_launches);
-            ms = event_ms(runtime_, device_, bed_.stream(), launches,
-                          [&](void* stream) { launch_of(passed, stream); });
+            ms = event_ms(
+                runtime_, device_, bed_.stream(), launches, [&](void* stream) { launch_of(passed, stream); },
+                wait_limit());
         }
         measurement.median_ms = measurement.min_ms = measurement.max_ms = measurement.screen_ms = ms;
         measurement.blocks = 1;
@@ -608,11 +719,18 @@ class Tuning {
             return choose_by_model(times, std::max(options_.tie, model_error));
         if (protocol_ != Protocol::race)
             return choose_by_protocol(times);
-        PassedTimer timer(runtime_, device_, bed_.stream(), [this](std::size_t candidate, void* stream) {
-            launch_of(passed_[candidate], stream);
-        });
-        const std::vector<FinalistTimes> finals =
-            race(timer, times, options_.race, options_.repeats, [this] { return go_on(); });
+        PassedTimer timer(
+            runtime_, device_, bed_.stream(), final_limit(),
+            [this](std::size_t candidate, void* stream) { launch_of(passed_[candidate], stream); });
+        RaceLimits limits = options_.race;
+        if (runtime_->simulated()) // every launch takes the same computed time, and many take long
+            limits.most_launches = std::min(limits.most_launches, std::uint32_t{16});
+        const std::vector<FinalistTimes> finals = race(timer, times, limits, options_.repeats,
+                                                       [this, since = Stopwatch(), longest = 0.0]() mutable {
+                                                           longest = std::max(longest, since.seconds());
+                                                           since = Stopwatch();
+                                                           return go_on(longest); // as long as one before it
+                                                       });
         for (const FinalistTimes& final : finals)
             record(final);
         return choose_by_race(finals, options_.tie);
@@ -666,7 +784,7 @@ class Tuning {
         store(passed_.front(), final.default_ms, final.default_launches);
     }
 
-    const std::shared_ptr<runtime::Runtime>& runtime_;
+    const std::shared_ptr<runtime::Runtime> runtime_;
     int device_;
     const templates::Template& form_;
     const Problem& problem_;
@@ -677,7 +795,6 @@ class Tuning {
     bool model_;
     Strategy strategy_;
     Representative cut_;
-    runtime::DeviceGuard guard_;
     TuningInputs inputs_;
     Binaries binaries_;
     LayerBeds bed_;
@@ -692,6 +809,7 @@ class Tuning {
     double default_then_ms_ = 0;               ///< the default's time when those were taken
     bool lost_ = false, unfinished_ = false;
     bool cut_short_ = false; ///< the budget ended before the last candidate's own limit
+    std::string hung_;
     std::optional<GateWorker> worker_;
     double slowest_gate_s_ = 0; ///< of the candidates that passed in the worker
     double slowest_s_ = 0;      ///< of the candidates so far: whether the next one still fits into the budget
@@ -707,7 +825,22 @@ class Tuning {
 Outcome tune(const std::shared_ptr<runtime::Runtime>& runtime, int device, jit::Assembler& assembler,
              const templates::Template& form, const Problem& problem, const TuningInputs& inputs,
              const Options& options, MeasurementSink& sink) {
-    return Tuning(runtime, device, assembler, form, problem, inputs, options, sink).run();
+    const runtime::DeviceInfo info = info_of(*runtime, device);
+    if (const std::string hung = why_hung(info.pci); !hung.empty())
+        throw Error(ErrorCode::device_error, hang_argument,
+                    hung + ": this process cannot tune on it any more");
+    const runtime::DeviceGuard guard(*runtime, device);
+    auto tuning = std::make_shared<Tuning>(runtime, device, assembler, form, problem, inputs, options, sink);
+    try {
+        return tuning->run();
+    } catch (const Error& error) {
+        tuning->note_hang(error);
+        if (!tuning->hung().empty()) {
+            tuning->let_go();
+            keep_hung(info.pci, tuning->hung(), tuning);
+        }
+        throw;
+    }
 }
 
 Outcome tune(const std::shared_ptr<runtime::Runtime>& runtime, int device, jit::Assembler& assembler,

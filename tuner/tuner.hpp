@@ -68,7 +68,9 @@ struct Options {
     std::function<bool()>
         cancelled;      ///< asked between candidates: true ends the search, what is measured counts
     std::string policy; ///< name of a protocol (tuner/protocols.hpp); empty: "model" or "race", by the device
-    std::string search; ///< name of a strategy (tuner/strategy.hpp); empty: "exhaustive"
+    /// Name of a strategy (tuner/strategy.hpp); empty: "coordinate" for the whole space, "exhaustive" for
+    /// `candidates` and `files`.
+    std::string search;
     std::string
         guide; ///< "model": the timing model leaves out slow candidates (tuner/guide.hpp); empty: none
     /// File that holds what has been measured, so that a later tuning of the same thing goes on from there
@@ -78,12 +80,17 @@ struct Options {
     /// (tuner/known.hpp), is not measured again; of a policy with a final, that is: not screened again.
     std::vector<Measurement> known;
     /// Executable and arguments of a process in which each candidate is gated before it meets the device in
-    /// this one (tuner/gate_worker.hpp). Empty: a candidate that hangs or tears its process down takes this
-    /// one along.
+    /// this one (tuner/gate_worker.hpp). Empty: one that tears its process down takes this one along, and one
+    /// that hangs on a GPU keeps this process from using the device; the simulator is made to end it.
     std::vector<std::string> worker;
-    /// Wall clock of one gate in the worker; 0: 60 s for the first candidate, then 20 times the longest that
-    /// passed, at least 5 s. Never beyond the budget.
+    /// Wall clock of one gate; 0, in the worker: 60 s for the first candidate, then 20 times the longest that
+    /// passed, at least 5 s. In this process: as long as it takes. Never beyond the budget, but for the
+    /// default schedule in this process.
     double candidate_limit_s = 0;
+    /// Copies of the tensors that timed launches take in turn, so that none finds its inputs in a cache, as
+    /// in a model whose other layers ran in between; 1: the same tensors every time. 0: as many as fill the
+    /// Infinity Cache twice.
+    std::uint32_t rotating = 1;
     std::uint64_t memory_bytes = 0; ///< most device memory for tensors; larger problems are cut. 0: no limit
     bool fresh = false;             ///< whatever the journal and `known` hold, measure all again
 };
@@ -105,7 +112,9 @@ struct Outcome {
 /// binary), gated and timed on `inputs` (Gaussian where empty). What is not reached within the budget is
 /// `skipped`. One process at a time tunes on a device (tuner/device_lock.hpp); where another one does for
 /// longer than the budget: Error{device_error} with argument "lock"; where the budget ended in the default's
-/// gate: argument "budget"; where the worker cannot be started: Error{io_error} with argument "worker". On
+/// gate: argument "budget"; where a candidate hangs on the device and cannot be ended: argument "hang", now
+/// and whenever this process asks again; where the worker cannot be started: Error{io_error} with argument
+/// "worker". On
 /// the simulator large problems are cut (tuner/representative.hpp); the measurements then say so in
 /// `message`. Throws Error{unsupported} where no template serves the problem, Error{device_error} where the
 /// device is lost, and the first candidate's error where no candidate can be used. Measurements taken before

@@ -34,8 +34,10 @@ struct ZYFA_API ContextOptions {
     bool batch_invariant = false; ///< choose, and tune, every schedule as for a batch of 1, the split over
                                   ///< keys included: a sequence's bits do not depend on how many are with it
     double tune_budget_s = 3.0;   ///< wall clock for assembling, gate and timing of one shape in mode tune
-    std::string tuner_worker; ///< the zyfa tool, in a process of which mode tune lets every candidate meet
-                              ///< the device first; empty: in this process (docs/tuning.md)
+    std::string tuner_worker;     ///< program in a process of which mode tune lets every candidate meet the
+                              ///< device first: a path of the zyfa tool; "auto": the program that comes with
+                              ///< the library; "none": in this process; empty: "auto" on a GPU, "none" on the
+                              ///< simulator, where what hangs can be stopped (docs/tuning.md)
     std::uint64_t tune_memory_bytes = std::uint64_t{8} << 30; ///< most device memory that tuning takes
     bool background_tuning =
         false;                    ///< mode tune: what a race has decided is tuned again with sustained timing

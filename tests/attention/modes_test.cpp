@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each mode reads, makes and stores.
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -10,7 +11,10 @@
 
 #include "attention/context_impl.hpp"
 #include "core/keys.hpp"
+#include "tests/attention/child_process.hpp"
 #include "tests/attention/rig.hpp"
+#include "tuner/find_worker.hpp"
+#include "tuner/hung_devices.hpp"
 #include "zyfa/tuning.hpp"
 
 using namespace zyfa;
@@ -324,4 +328,36 @@ TEST_CASE("a cache that cannot be written does not fail a call") {
     Context context(simulator(Mode::tune, "/proc/zyfa-cannot-be-made"));
     CHECK(tune_shortly(context, problem).resident);
     call_and_check(context, problem);
+}
+
+TEST_CASE("child: a call on a device on which a candidate hangs" * doctest::skip()) {
+    if (!std::getenv("ZYFA_TEST_CHILD"))
+        return; // the process is not to tune on the device any more
+    const TemporaryFolder folder;
+    Context context(simulator(Mode::tune, folder.path()));
+    tuner::keep_hung(context.impl().services().device(0).pci, "a schedule hangs on device 0", nullptr);
+    call_and_check(context, problem);
+    const Explanation explanation = context.explain(problem);
+    CHECK(explanation.schedule == templates::template_for(problem).default_schedule(problem).canonical());
+    CHECK(explanation.reason.find("cannot tune on it any more; the default schedule") != std::string::npos);
+    CHECK(stored(context).winners == 0);
+    CHECK_THROWS_AS(tune(context, problem, 0, {}), Error); // who asks for a tuning is told
+}
+
+TEST_CASE("a call on a device on which a candidate hangs takes the default schedule and stores nothing") {
+    ChildProcess child("child: a call on a device on which a candidate hangs", {"ZYFA_TEST_CHILD=1"});
+    CHECK(child.wait() == 0);
+}
+
+TEST_CASE(
+    "a call's candidates meet the device in the worker that comes with the library, where that is asked") {
+    REQUIRE(tuner::find_worker().size() == 1);
+    const TemporaryFolder folder;
+    ContextOptions options = simulator(Mode::tune, folder.path());
+    options.tuner_worker = "auto";
+    options.tune_budget_s = 60;
+    Context context(options);
+    call_and_check(context, problem);
+    CHECK(context.counters().timed >= 1);
+    CHECK(stored(context).winners == 1);
 }

@@ -60,3 +60,29 @@ TEST_CASE("a weighted set is tuned as one: times of a pass, the gate on every la
     CHECK(wrong.measurements[1].status == CandidateStatus::wrong);
     CHECK(wrong.measurements[1].message.starts_with("on "));
 }
+
+TEST_CASE("copies that launches take in turn: enough to fill the cache twice, of every layer") {
+    CHECK(rotating_copies(5, 1) == 5);
+    CHECK(rotating_copies(0, std::uint64_t{1} << 30) == 2);
+    CHECK(rotating_copies(0, 100'000'000) == 6);
+    CHECK(rotating_copies(0, 1) == 64);
+
+    const auto runtime = runtime::Runtime::open("sim", "");
+    const auto assembler = jit::make_assembler("");
+    CopyTemplate form;
+    form.delays = {std::int64_t{300}, std::int64_t{0}};
+    const Problem problem = one_key(3, 101);
+    TuningInputs inputs = drawn_inputs(problem, Distribution::gaussian, 1),
+                 other = drawn_inputs(problem, Distribution::logit_sd_4, 2);
+    inputs.layers.push_back({other.q, other.k, other.v, "other", 3});
+    Options options;
+    options.budget_s = 0;
+    options.policy = "race"; // whose blocks have more launches than there are copies
+    options.rotating = 3;
+    Ignore sink;
+    const Outcome outcome = tune(runtime, 0, *assembler, form, problem, inputs, options, sink);
+    CHECK(outcome.schedule == CopyTemplate::schedule(0));
+    CHECK(outcome.measurements[0].launches > 3);
+    CHECK(outcome.measurements[0].message.find("launches take 3 copies of the tensors in turn") !=
+          std::string::npos);
+}
