@@ -15,6 +15,7 @@
 #include "cli/console.hpp"
 #include "cli/inputs.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/layer_inputs.hpp"
 #include "cli/measurement_table.hpp"
 #include "core/keys.hpp"
 #include "core/problem_json.hpp"
@@ -314,7 +315,7 @@ ExitCode compare(const CommonOptions& common, const ComparisonFlags& flags) {
         fmt::print("{}\n", json.dump(2));
         return code;
     }
-    print_measurements(outcome.measurements);
+    print_measurements(outcome.measurements, "baseline");
     fmt::print("\n");
     facts.print();
     return code;
@@ -335,18 +336,16 @@ ExitCode verify_winner(const CommonOptions& common, const std::string& prefix, C
     tuner::TuningInputs inputs;
     std::string data = "drawn: gaussian, as tuning without an input does";
     if (input_given) {
-        Inputs loaded = load_inputs(flags.problem);
+        LayerInputs loaded = load_layers(flags.problem, flags.layers);
         problem = loaded.problem;
         data = loaded.source;
-        inputs = {.q = std::move(loaded.q),
-                  .k = std::move(loaded.k),
-                  .v = std::move(loaded.v),
-                  .profile = loaded.profile};
+        inputs = std::move(loaded.inputs);
     } else {
         problem =
             evidence.problem_json.empty() ? typical_problem(key) : problem_from_json(evidence.problem_json);
         if (record.data_profile != "gaussian")
-            data += fmt::format("; the winner was tuned on {} (name it with --input)", record.data_profile);
+            data += fmt::format("; the winner was tuned on {} (name it with --input, or --layer)",
+                                record.data_profile);
     }
     if (bench.key_of(problem).canonical() != key_without_profile(record.key_text))
         throw Error(ErrorCode::invalid_argument, input_given ? "--input" : "--device",

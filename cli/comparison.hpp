@@ -36,6 +36,7 @@ bool names_file(const std::string& candidate);
 
 struct ComparisonFlags {
     ProblemFlags problem;
+    std::vector<std::string> layers;     ///< of `zyfa tune --verify --layer`
     std::vector<std::string> candidates; ///< the first one is the baseline
     std::string like;                    ///< schedule whose launches files take; empty: see read_foreign()
     std::string policy;
@@ -50,7 +51,7 @@ struct ComparisonFlags {
 ExitCode compare(const CommonOptions& common, const ComparisonFlags& flags);
 
 /// Whether the stored winner of `key` (first digits of its digest) still passes its gate and is still faster
-/// than the default schedule: on what it was tuned on, or on the given input.
+/// than the default schedule: on what it was tuned on, or on the given input or layers.
 ExitCode verify_winner(const CommonOptions& common, const std::string& key, ComparisonFlags flags,
                        bool input_given);
 

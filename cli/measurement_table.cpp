@@ -51,7 +51,7 @@ Split split(const std::vector<const Measurement*>& measurements) {
 
 } // namespace
 
-void print_measurements(const std::vector<Measurement>& measurements) {
+void print_measurements(const std::vector<Measurement>& measurements, const char* first, std::size_t most) {
     if (measurements.empty()) {
         return;
     }
@@ -66,6 +66,12 @@ void print_measurements(const std::vector<Measurement>& measurements) {
         }
         return measured(a) && a->median_ms != b->median_ms ? a->median_ms < b->median_ms : a < b;
     });
+    const std::size_t passed = static_cast<std::size_t>(std::count_if(order.begin(), order.end(), measured));
+    // What all of them were taken on is said once.
+    const std::string note = passed > 1 ? order.front()->message : "";
+    const bool shared = !note.empty() && std::all_of(order.begin(), order.end(), [&](const Measurement* m) {
+        return !measured(m) || m->message == note;
+    });
     std::vector<Table::Column> columns{
         {order.front()->simulated ? "simulated" : "time", true}, {"relative RMS", true}, {"status"}};
     for (const std::string& name : schedules.varying) {
@@ -73,18 +79,40 @@ void print_measurements(const std::vector<Measurement>& measurements) {
     }
     columns.push_back({""});
     Table table(std::move(columns));
-    for (const Measurement* m : order) {
+    std::size_t left_out = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const Measurement* m = order[i];
+        const bool is_first = m == &measurements.front();
+        if (measured(m) && i >= most && !is_first) {
+            ++left_out;
+            continue;
+        }
         std::vector<std::string> row{measured(m) ? milliseconds(m->median_ms) : "-",
                                      m->relative_rms > 0 ? fmt::format("{:.2e}", m->relative_rms) : "-",
                                      to_string(m->status)};
         for (const std::string& name : schedules.varying) {
             row.push_back(value_of(m->schedule, name));
         }
-        row.push_back(m->message);
+        std::string last = is_first && first ? first : "";
+        if (!m->provenance.empty()) { // "FILE (edited assembly, BLAKE2b ...)"
+            last += (last.empty() ? "" : "; ") + m->provenance.substr(0, m->provenance.rfind(", BLAKE2b")) +
+                    (m->provenance.find(", BLAKE2b") == std::string::npos ? "" : ")");
+        }
+        if (!(shared && measured(m)) && !m->message.empty()) {
+            last += (last.empty() ? "" : "; ") + m->message;
+        }
+        row.push_back(std::move(last));
         table.add(std::move(row));
     }
     fmt::print("{}\n", schedules.common.canonical());
     table.print();
+    if (left_out > 0) {
+        fmt::print("and {} slower ones, up to {}; --json lists all\n", left_out,
+                   milliseconds(order[passed - 1]->median_ms));
+    }
+    if (shared) {
+        fmt::print("{}\n", note);
+    }
 }
 
 } // namespace zyfa::cli

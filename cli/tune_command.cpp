@@ -34,6 +34,7 @@ struct TuneFlags {
     std::uint32_t repeats = 3, rows = 48;
     std::size_t finalists = 3;
     bool keep = false, fresh = false;
+    std::uint32_t rotating = 1;
     std::vector<std::string> candidates, layers;
     std::string verify, like;
     IsolationFlags isolation;
@@ -58,6 +59,7 @@ class Collect : public tuner::MeasurementSink {
 ComparisonFlags comparison(const TuneFlags& flags) {
     ComparisonFlags result;
     result.problem = flags.problem;
+    result.layers = flags.layers;
     result.candidates = {"default"};
     result.candidates.insert(result.candidates.end(), flags.candidates.begin(), flags.candidates.end());
     result.like = flags.like;
@@ -71,13 +73,14 @@ ComparisonFlags comparison(const TuneFlags& flags) {
 
 ExitCode tune(const CommonOptions& common, const TuneFlags& flags) {
     const bool files = std::any_of(flags.candidates.begin(), flags.candidates.end(), names_file);
-    if (!flags.layers.empty() && (files || !flags.verify.empty() || !flags.problem.input.empty()))
+    if (!flags.layers.empty() && (files || !flags.problem.input.empty()))
         throw Error(
             ErrorCode::invalid_argument, "--layer",
             "--layer is accepted neither with --input, which can be named as one of the layers, nor with "
-            "--verify or a candidate from a file");
+            "a candidate from a file");
     if (!flags.verify.empty()) {
-        return verify_winner(common, flags.verify, comparison(flags), !flags.problem.input.empty());
+        return verify_winner(common, flags.verify, comparison(flags),
+                             !flags.problem.input.empty() || !flags.layers.empty());
     }
     if (files) {
         return compare(common, comparison(flags));
@@ -103,6 +106,7 @@ ExitCode tune(const CommonOptions& common, const TuneFlags& flags) {
     tuning.gate_rows = flags.rows;
     tuning.repeats = flags.repeats;
     tuning.tie = flags.tie;
+    tuning.rotating = flags.rotating;
     tuning.fresh = flags.fresh;
     tuning.progress = [&](const std::string& what, std::size_t done, std::size_t of) {
         progress.update(what, done, of);
@@ -146,7 +150,7 @@ ExitCode tune(const CommonOptions& common, const TuneFlags& flags) {
         return ExitCode::ok;
     }
     if (!sink.measurements.empty()) {
-        print_measurements(sink.measurements);
+        print_measurements(sink.measurements, "default", 24);
         fmt::print("\n");
     }
     Facts facts(to_string(inputs.problem));
@@ -195,7 +199,9 @@ void add_tune(CLI::App& app, Invocation& invocation) {
             "simulator, race on a GPU)")
         ->type_name("NAME")
         ->group("Tuning");
-    command->add_option("--search", flags->search, "exhaustive, coordinate, halving (default: exhaustive)")
+    command
+        ->add_option("--search", flags->search,
+                     "exhaustive, coordinate, halving (default: coordinate; with --candidate exhaustive)")
         ->type_name("NAME")
         ->group("Tuning");
     command
@@ -219,6 +225,15 @@ void add_tune(CLI::App& app, Invocation& invocation) {
         ->group("Tuning");
     command->add_option("--rows", flags->rows, "Rows that are compared with fp64, per candidate")
         ->check(CLI::Range(1u, 1u << 20).description(""))
+        ->capture_default_str()
+        ->type_name("N")
+        ->group("Tuning");
+    command
+        ->add_option(
+            "--rotate", flags->rotating,
+            "Copies of the tensors that timed launches take in turn, so that none finds its inputs in a "
+            "cache; 0: as many as fill the Infinity Cache twice")
+        ->check(CLI::Range(0u, 1024u).description(""))
         ->capture_default_str()
         ->type_name("N")
         ->group("Tuning");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <optional>
 
 namespace zyfa::jit {
@@ -96,7 +97,14 @@ std::string failure_message(std::string_view name, std::string_view toolchain, s
     if (errors == 0)
         return text + "; its log:\n" + std::string(log.empty() ? "(empty)" : log);
     text += ": " + std::to_string(errors) + (errors == 1 ? " error\n" : " errors\n");
-    return text + annotate(assembly, diagnostics);
+    constexpr std::size_t most = 8; // a macro's mistake comes once for every use
+    const std::vector<Diagnostic> shown(diagnostics.begin(),
+                                        diagnostics.begin() +
+                                            static_cast<std::ptrdiff_t>(std::min(diagnostics.size(), most)));
+    text += annotate(assembly, shown);
+    if (diagnostics.size() > most)
+        text += "and " + std::to_string(diagnostics.size() - most) + " more\n";
+    return text;
 }
 
 } // namespace zyfa::jit

@@ -99,6 +99,8 @@ ForeignCandidate read_foreign(const std::string& file, const templates::Template
                               const templates::DeviceShape& device, jit::Assembler& assembler) {
     const std::string text = read_text(file);
     const bool assembly = !is_elf(text);
+    if (assembly && text.find('\0') != std::string::npos)
+        refuse(file, "is neither a code object (it has no ELF header) nor text; accepted: either of them");
     std::optional<Schedule> schedule = like;
     if (!schedule && assembly)
         schedule = schedule_in(text, form.name());

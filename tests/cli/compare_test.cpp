@@ -24,6 +24,11 @@ const std::string shape = " --seq 128 --heads 1 ";
 const std::string slower = "'bf16_fwd_d128{chiplet_map=runs,key_order=from_first,key_parts=1,nan_exact=true,"
                            "persistent=true,tau=0.0}'";
 
+std::string parts(const char* count) {
+    return std::string("'bf16_fwd_d128{chiplet_map=runs,key_order=from_first,key_parts=") + count +
+           ",nan_exact=true,persistent=true,tau=0.5}'";
+}
+
 struct Tool {
     TemporaryFolder folder;
     std::map<std::string, std::string> environment{{"ZYFA_DEVICE", "sim"},
@@ -74,6 +79,25 @@ TEST_CASE(
     CHECK(status["crashed"] == 1);
     CHECK(status["measured"] == 2);
     CHECK(tool.json("cache list")["winners"].empty());
+
+    const Json here = tool.json("compare default " + hang + shape + "--isolate off --candidate-limit 2", 1);
+    CHECK(here["comparisons"][0]["result"] == "failed");
+    CHECK(here["measurements"][1]["status"] == "timed_out");
+}
+
+TEST_CASE("sustained: a swing is found and measured over, a drift withholds the verdict") {
+    Tool tool;
+    const std::string question =
+        "compare " + parts("4") + " " + parts("1") + " --seq 1024 --heads 1 --policy sustained";
+    const auto verdict = [&](const char* clock, int code) {
+        tool.environment["ZYFA_SIM_OPTIONS"] = clock;
+        return tool.json(question, code);
+    };
+    CHECK(verdict("clock_drift=0", 0)["comparisons"][0]["result"] == "slower");
+    CHECK(verdict("clock_swing=0.04", 0)["comparisons"][0]["result"] == "slower");
+    const Json drifts = verdict("clock_drift=-0.01", 9);
+    CHECK(drifts["comparisons"][0]["result"] == "withheld");
+    CHECK(drifts["verdict"].get<std::string>().find("the default's") != std::string::npos);
 }
 
 TEST_CASE("compare says which is faster, and exit code 9 says that it is undecided") {
@@ -88,10 +112,6 @@ TEST_CASE("compare says which is faster, and exit code 9 says that it is undecid
 
 TEST_CASE("of three, each is held against the first; what was not measured is withheld") {
     Tool tool;
-    const auto parts = [](const char* count) {
-        return std::string("'bf16_fwd_d128{chiplet_map=runs,key_order=from_first,key_parts=") + count +
-               ",nan_exact=true,persistent=true,tau=0.5}'";
-    };
     const std::string long_rows = " --seq 1024 --heads 1 ";
     const auto results = [](const Json& json) {
         std::vector<std::string> list;
