@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // build/bin/zyfa_search_replay [--check] TABLE...: coordinate search against random search at equal budget,
-// on tables of every schedule's time (zyfa_search_table), and what each parameter does to the time. With
+// on tables of every schedule's time (zyfa_search_table); what each strategy has found after so many
+// measurements, as where a budget ends; and what each parameter does to the time. With
 // --check the exit code is 1 unless every order of every table finds a winner within 1% of the best with at
 // most a third of the measurements, and random search does worse.
 #include <algorithm>
@@ -115,6 +116,73 @@ bool print_search(const std::vector<bench::SearchTable>& tables) {
     return all;
 }
 
+/// How far above the table's best is what a strategy has found when it may measure `budget` schedules.
+double loss_after(const Points& table, Strategy strategy, const std::vector<std::size_t>& order,
+                  const SearchOptions& options, std::size_t budget) {
+    std::vector<SearchPoint> points;
+    for (const std::size_t i : order)
+        points.push_back(table.points[i]);
+    double found = table.times[0];
+    std::size_t measured = 0;
+    search(
+        strategy, points,
+        [&](std::size_t point, double) -> std::optional<double> {
+            if (measured++ == budget)
+                return std::nullopt;
+            const double time = table.times[order[point]];
+            found = std::min(found, time);
+            return time;
+        },
+        options);
+    return found / table.best - 1;
+}
+
+/// Mean (worst) over the tables; coordinate and random search over orders.
+void print_progress(const std::vector<bench::SearchTable>& tables) {
+    constexpr std::size_t budgets[] = {2, 4, 8, 16, 24, 32, 48};
+    constexpr std::size_t few_orders = 100;
+    struct Loss {
+        double sum = 0, worst = 0;
+        std::size_t count = 0;
+        void add(double loss) {
+            sum += loss;
+            worst = std::max(worst, loss);
+            ++count;
+        }
+        std::string text() const {
+            return fmt::format("{:+.2f}% ({:+.2f}%)", 100 * sum / static_cast<double>(count), 100 * worst);
+        }
+    };
+    fmt::print(
+        "\n| measurements | exhaustive, nearest to the default first | coordinate, the axes as the template "
+        "names them | coordinate, any order | random |\n|---|---|---|---|---|\n");
+    for (const std::size_t budget : budgets) {
+        Loss exhaustive, named, any, chance;
+        for (const bench::SearchTable& table : tables) {
+            const Points points = points_of(table);
+            std::vector<std::size_t> order(points.points.size());
+            std::iota(order.begin(), order.end(), 0);
+            std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+                return points.points[a].distance < points.points[b].distance;
+            });
+            exhaustive.add(loss_after(points, Strategy::exhaustive, order, {}, budget));
+            named.add(loss_after(points, Strategy::coordinate, order, {}, budget));
+            std::mt19937_64 random(1);
+            SearchOptions options;
+            for (const auto& [name, value] : points.points.front().schedule.parameters)
+                options.axes.push_back(name);
+            for (std::size_t trial = 0; trial < few_orders; ++trial) {
+                std::shuffle(options.axes.begin(), options.axes.end(), random);
+                std::shuffle(order.begin() + 1, order.end(), random);
+                any.add(loss_after(points, Strategy::coordinate, order, options, budget));
+                chance.add(loss_after(points, Strategy::exhaustive, order, {}, budget));
+            }
+        }
+        fmt::print("| {} | {} | {} | {} | {} |\n", budget, exhaustive.text(), named.text(), any.text(),
+                   chance.text());
+    }
+}
+
 /// Every value against the axis' default, all other parameters being equal.
 void print_effects(const std::vector<bench::SearchTable>& tables) {
     fmt::print("\n| layer | parameter | value | time against the default value: median | least | most | best "
@@ -195,8 +263,11 @@ int main(int argc, char** argv) {
     try {
         std::vector<bench::SearchTable> tables;
         for (int i = 1 + check; i < argc; ++i)
-            tables.push_back(bench::read_table(argv[i]));
+            if (const bench::SearchTable& table = tables.emplace_back(bench::read_table(argv[i]));
+                std::find(table.ms.begin(), table.ms.end(), bench::not_timed) != table.ms.end())
+                throw Error(ErrorCode::invalid_argument, "file", std::string(argv[i]) + " is unfinished");
         const bool holds = print_search(tables);
+        print_progress(tables);
         print_worth(tables);
         print_effects(tables);
         return check && !holds ? 1 : 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // build/bin/zyfa_search_table: times every schedule of the named grid on a given input on the simulator's
-// timing model, one launch each and without the gate, as a table for zyfa_search_replay.
+// timing model, one launch each and without the gate, as a table for zyfa_search_replay. A table of a long
+// input takes an hour: with --seconds it is made in parts, each of which goes on where the file ends.
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
+#include <filesystem>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +16,7 @@
 #include "jit/assembler.hpp"
 #include "runtime/runtime.hpp"
 #include "tuner/binaries.hpp"
+#include "tuner/stopwatch.hpp"
 #include "tuner/test_bed.hpp"
 #include "tuner/timing.hpp"
 #include "zyfa/error.hpp"
@@ -46,24 +48,29 @@ void keep_axes(bench::SearchTable& table, const std::vector<std::string>& axes) 
             axis.grid.resize(1);
         points *= axis.grid.size();
     }
-    table.ms.assign(points, 0.0);
+    table.ms.assign(points, bench::not_timed);
 }
 
-bench::SearchTable measure(const cli::Inputs& inputs, const std::vector<std::string>& options,
-                           const std::vector<std::string>& axes) {
+/// Times what `table` does not have yet. False where the seconds were over before.
+bool measure(const cli::Inputs& inputs, double seconds, bench::SearchTable& table) {
+    const tuner::Stopwatch watch;
     const auto runtime = runtime::Runtime::open("sim", "");
-    set_options(*runtime, options);
+    set_options(*runtime, table.device);
     const auto assembler = jit::make_assembler("");
     const templates::Template& form = templates::template_for(inputs.problem);
     tuner::TuningInputs data{inputs.q, inputs.k, inputs.v, inputs.profile};
     tuner::Binaries binaries(runtime, 0, *assembler, form, classify(inputs.problem));
     tuner::TestBed bed(runtime, 0, form, inputs.problem, data, 1);
-    bench::SearchTable table = bench::empty_table(form, inputs.problem);
-    keep_axes(table, axes);
     for (std::size_t i = 0; i < table.ms.size(); ++i) {
         const Schedule schedule = table.schedule(i);
-        if (form.reject(inputs.problem, schedule))
+        if (table.ms[i] != bench::not_timed)
             continue;
+        if (form.reject(inputs.problem, schedule)) {
+            table.ms[i] = 0;
+            continue;
+        }
+        if (seconds > 0 && watch.seconds() > seconds)
+            return false;
         Measurement measurement;
         tuner::Binary* binary = binaries.get(schedule, measurement);
         if (!binary)
@@ -72,7 +79,19 @@ bench::SearchTable measure(const cli::Inputs& inputs, const std::vector<std::str
         table.ms[i] = tuner::event_ms(runtime, 0, bed.stream(), 1, [&](void* stream) { launch(stream); });
         fmt::print(stderr, "{}/{} {} {:.6f} ms\n", i + 1, table.ms.size(), schedule.canonical(), table.ms[i]);
     }
-    return table;
+    return true;
+}
+
+/// The times of an unfinished table of the same launches.
+void take_times(const std::string& file, bench::SearchTable& table) {
+    if (!std::filesystem::exists(file))
+        return;
+    const bench::SearchTable known = bench::read_table(file);
+    if (known.problem != table.problem || known.input != table.input || known.device != table.device ||
+        known.form != table.form || known.ms.size() != table.ms.size() ||
+        known.schedule(known.ms.size() - 1) != table.schedule(table.ms.size() - 1))
+        throw Error(ErrorCode::invalid_argument, "--output", file + " is a table of other launches");
+    table.ms = known.ms;
 }
 
 } // namespace
@@ -83,22 +102,31 @@ int main(int argc, char** argv) {
     cli::add_problem_flags(app, flags, cli::InputFlags::with);
     std::string output, name;
     std::vector<std::string> options, axes;
+    double seconds = 0;
     app.add_option("-o,--output", output, "Table to write")->required();
     app.add_option("--name", name, "What the table is called")->required();
     app.add_option("--sim", options, "Options of the simulated device, option=value");
     app.add_option("--axis", axes, "Only this axis (may be repeated); the others keep their default");
+    app.add_option(
+        "--seconds", seconds,
+        "Begin no launch after so many; what the file has is not timed again. Exit code 3: unfinished");
     CLI11_PARSE(app, argc, argv);
     try {
         const cli::Inputs inputs = cli::load_inputs(flags);
-        bench::SearchTable table = measure(inputs, options, axes);
+        bench::SearchTable table =
+            bench::empty_table(templates::template_for(inputs.problem), inputs.problem);
+        keep_axes(table, axes);
         table.name = name;
         table.input = inputs.profile;
         table.problem = to_string(inputs.problem);
         table.device = options;
+        if (seconds > 0)
+            take_times(output, table);
+        const bool done = measure(inputs, seconds, table);
         bench::write_table(output, table);
+        return done ? 0 : 3;
     } catch (const std::exception& error) {
         fmt::print(stderr, "{}\n", error.what());
         return 1;
     }
-    return 0;
 }

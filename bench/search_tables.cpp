@@ -48,7 +48,7 @@ SearchTable empty_table(const templates::Template& form, const Problem& problem)
     std::size_t points = 1;
     for (const templates::ParameterSpec& axis : table.space)
         points *= axis.grid.size();
-    table.ms.assign(points, 0.0);
+    table.ms.assign(points, not_timed);
     return table;
 }
 
@@ -60,7 +60,7 @@ void write_table(const std::filesystem::path& file, const SearchTable& table) {
         for (const ParameterValue& value : axis.grid)
             json["space"][axis.name].push_back(to_json(value));
     for (const double ms : table.ms)
-        json["ns"].push_back(std::llround(1e6 * ms));
+        json["ns"].push_back(ms == not_timed ? -1 : std::llround(1e6 * ms));
     std::ofstream stream(file);
     stream << json.dump() << "\n";
     if (!stream.flush())
@@ -81,7 +81,7 @@ SearchTable read_table(const std::filesystem::path& file) {
         table.device = json.at("device").get<std::vector<std::string>>();
         table.form = json.at("template").get<std::string>();
         for (const auto& ns : json.at("ns"))
-            table.ms.push_back(1e-6 * ns.get<double>());
+            table.ms.push_back(ns.get<double>() < 0 ? not_timed : 1e-6 * ns.get<double>());
         for (const auto& [name, grid] : json.at("space").items()) {
             templates::ParameterSpec& axis = table.space.emplace_back();
             axis.name = name;

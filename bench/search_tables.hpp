@@ -11,12 +11,14 @@
 
 namespace zyfa::bench {
 
+inline constexpr double not_timed = -1;
+
 struct SearchTable {
     std::string name, input, problem;
     std::vector<std::string> device;             ///< options of the simulated device
     std::string form;                            ///< template
     std::vector<templates::ParameterSpec> space; ///< name and grid of each axis, the default first
-    std::vector<double> ms;                      ///< last axis fastest; 0: refused by the template
+    std::vector<double> ms; ///< last axis fastest; 0: refused by the template; or not_timed
 
     Schedule schedule(std::size_t index) const;
 };
