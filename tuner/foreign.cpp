@@ -21,6 +21,13 @@ std::string read_text(const std::string& file) {
     return text;
 }
 
+bool is_text(const std::string& bytes) {
+    return std::none_of(bytes.begin(), bytes.end(), [](char byte) {
+        const auto code = static_cast<unsigned char>(byte);
+        return (code < 0x20 && !(code >= '\t' && code <= '\r')) || code == 0x7f;
+    });
+}
+
 [[noreturn]] void refuse(const std::string& file, const std::string& what) {
     throw Error(ErrorCode::invalid_argument, file, file + " " + what);
 }
@@ -99,7 +106,7 @@ ForeignCandidate read_foreign(const std::string& file, const templates::Template
                               const templates::DeviceShape& device, jit::Assembler& assembler) {
     const std::string text = read_text(file);
     const bool assembly = !is_elf(text);
-    if (assembly && text.find('\0') != std::string::npos)
+    if (assembly && !is_text(text)) // LLVM's parser need not come back from arbitrary bytes
         refuse(file, "is neither a code object (it has no ELF header) nor text; accepted: either of them");
     std::optional<Schedule> schedule = like;
     if (!schedule && assembly)

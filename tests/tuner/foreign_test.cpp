@@ -139,6 +139,7 @@ TEST_CASE("a file whose kernel cannot take the launches is refused, and the refu
          "allows workgroups of 32");
     says("object.co", "\177ELF and nothing else", "is no code object");
     says("text.s", "no assembly at all\n", "error");
+    says("bytes.co", "\xcbo\xbd\x1d]\xdan\xc4\x04\x08", "neither a code object");
     CHECK_THROWS_AS(bench.read("/no/such/file.s"), Error);
     CHECK_THROWS_AS(bench.read(bench.file("like.s", text), Schedule{"another", {}}), Error);
 }
