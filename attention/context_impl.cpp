@@ -158,6 +158,28 @@ void Context::Impl::attention(const AttentionArgs& args) {
     launch(args, *resident);
 }
 
+/// A launch whose keys are split, with memory of its own in the stream's order.
+template <class Start>
+void Context::Impl::launch_parts(const Resident& resident, void* stream, tuner::CallValues& values,
+                                 Start start) {
+    const runtime::Runtime& runtime = *runtime_.load(std::memory_order_acquire);
+    void* const counters = part_counters_.of(runtime, resident.device, stream, resident.counter_bytes);
+    const std::size_t own = counters ? 0 : resident.counter_bytes;
+    const runtime::OrderedBuffer memory(runtime, resident.workspace_bytes + own, stream);
+    values.workspace = memory.data();
+    values.counters = counters;
+    if (own != 0) {
+        values.counters = static_cast<std::byte*>(memory.data()) + resident.workspace_bytes;
+        runtime::fill_ordered(runtime, values.counters, 0, own, stream);
+    }
+    try {
+        start();
+    } catch (...) {
+        part_counters_.forget(runtime, resident.device, stream);
+        throw;
+    }
+}
+
 void Context::Impl::launch(const AttentionArgs& args, const Resident& resident) {
     const runtime::Runtime& runtime = *runtime_.load(std::memory_order_acquire);
     alignas(16) std::array<std::byte, call::max_kernarg_bytes> kernarg;
@@ -177,13 +199,9 @@ void Context::Impl::launch(const AttentionArgs& args, const Resident& resident) 
                         args.stream, {kernarg.data(), resident.kernarg_bytes});
     };
     const auto go = [&] {
-        if (!resident.merge) [[likely]]
+        if (resident.workspace_bytes == 0) [[likely]]
             return start();
-        const runtime::OrderedBuffer workspace(runtime, resident.workspace_bytes, args.stream);
-        values.workspace = workspace.data();
-        start();
-        runtime::launch(runtime, resident.merge, resident.merge_grid, resident.merge_block, 0, args.stream,
-                        {kernarg.data(), resident.kernarg_bytes});
+        launch_parts(resident, args.stream, values, start);
     };
     if (!several_devices_) [[likely]]
         return go();
@@ -249,12 +267,8 @@ const Resident* Context::Impl::install(const Problem& problem, std::shared_ptr<c
     resident->grid = plan.grid;
     resident->block = plan.block;
     resident->dynamic_lds = plan.dynamic_lds;
-    if (plan.merge) {
-        resident->merge = selection->binary->module.function(plan.merge->kernel);
-        resident->merge_grid = plan.merge->grid;
-        resident->merge_block = plan.merge->block;
-        resident->workspace_bytes = plan.workspace_bytes;
-    }
+    resident->workspace_bytes = plan.workspace_bytes;
+    resident->counter_bytes = plan.counter_bytes;
     resident->kernarg_bytes = static_cast<std::uint32_t>(plan.kernarg.size());
     resident->patch_count = static_cast<std::uint32_t>(plan.patches.size());
     std::copy(plan.kernarg.begin(), plan.kernarg.end(), resident->kernarg.begin());

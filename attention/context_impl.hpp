@@ -10,12 +10,14 @@
 #include "attention/background.hpp"
 #include "attention/counters.hpp"
 #include "attention/dispatch_table.hpp"
+#include "attention/part_counters.hpp"
 #include "attention/prepare.hpp"
 #include "attention/proposal.hpp"
 #include "attention/quantize_kernels.hpp"
 #include "attention/resident.hpp"
 #include "attention/selector.hpp"
 #include "attention/services.hpp"
+#include "tuner/bound_launch.hpp"
 #include "zyfa/context.hpp"
 
 namespace zyfa {
@@ -56,6 +58,8 @@ class [[gnu::visibility("hidden")]] Context::Impl {
     const call::Resident* install(const Problem& problem, std::shared_ptr<const call::Selection> selection,
                                   const runtime::DeviceInfo& device);
     void launch(const AttentionArgs& args, const call::Resident& resident);
+    template <class Start>
+    void launch_parts(const call::Resident& resident, void* stream, tuner::CallValues& values, Start start);
     void offer_to_background(const Problem& problem, int device, const call::Selection& selection);
     call::BackgroundTuner::Done tune_in_background(const call::BackgroundJob& job,
                                                    const std::function<bool()>& interrupted);
@@ -66,6 +70,7 @@ class [[gnu::visibility("hidden")]] Context::Impl {
     call::AtomicCounters counters_;
     call::Selector selector_;
     call::QuantizeKernels quantize_kernels_;
+    call::PartCounters part_counters_;
     call::DispatchTable table_;
     std::atomic<const runtime::Runtime*> runtime_{nullptr}; ///< of services_, once a shape is resident
     bool several_devices_ = false;                          ///< written before runtime_

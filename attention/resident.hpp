@@ -21,9 +21,7 @@ struct Resident {
     void* function = nullptr; ///< hipFunction_t
     std::array<std::uint32_t, 3> grid{}, block{};
     std::uint32_t dynamic_lds = 0;
-    void* merge = nullptr; ///< hipFunction_t of the second kernel of a split over keys, or null
-    std::array<std::uint32_t, 3> merge_grid{}, merge_block{};
-    std::uint64_t workspace_bytes = 0;
+    std::uint64_t workspace_bytes = 0, counter_bytes = 0; ///< of a split over keys (LaunchPlan)
     std::uint32_t kernarg_bytes = 0, patch_count = 0;
     float softmax_scale = 0; ///< where the call leaves it out
     bool fp8 = false;

@@ -38,7 +38,7 @@ inline std::uint64_t gaussian(sim::Memory& memory, DType dtype, std::int64_t ele
 }
 
 struct Addresses {
-    std::uint64_t q = 0, k = 0, v = 0, o = 0, lse = 0, workspace = 0;
+    std::uint64_t q = 0, k = 0, v = 0, o = 0, lse = 0, workspace = 0, counters = 0;
 };
 
 /// Writes them into the plan's arguments; the scales are there already.
@@ -51,6 +51,7 @@ inline void set_addresses(templates::LaunchPlan& plan, const Addresses& at) {
                                       : patch.field == Field::o         ? at.o
                                       : patch.field == Field::lse       ? at.lse
                                       : patch.field == Field::workspace ? at.workspace
+                                      : patch.field == Field::counters  ? at.counters
                                                                         : 0;
         if (pointer != 0)
             std::memcpy(plan.kernarg.data() + patch.offset, &pointer, sizeof pointer);

@@ -114,6 +114,10 @@ nlohmann::ordered_json launch_json(const Problem& problem, const templates::Laun
             argument["buffer"] = "workspace";
             json["buffers"]["workspace"] = {{"size", plan.workspace_bytes}, {"fill", 255}};
             break;
+        case KernargField::counters:
+            argument["buffer"] = "counters";
+            json["buffers"]["counters"] = {{"size", plan.counter_bytes}, {"fill", 0}};
+            break;
         case KernargField::score_scale:
             argument = {{"type", "f32"},
                         {"value", problem.softmax_scale * problem.q_descale * problem.k_descale *
@@ -129,27 +133,9 @@ nlohmann::ordered_json launch_json(const Problem& problem, const templates::Laun
     return json;
 }
 
-/// A launch file holds one launch, and a split over keys takes two: where the default schedule splits them,
-/// its neighbour that does not. Throws Error{unsupported} where the split was asked for.
-Schedule in_one_launch(Schedule schedule, const AsmFlags& flags, const Problem& problem) {
-    const auto parts = schedule.parameters.find("key_parts");
-    if (parts == schedule.parameters.end() || parts->second == ParameterValue(std::int64_t{1}))
-        return schedule;
-    const std::string asked = schedule.canonical();
-    parts->second = std::int64_t{1};
-    const std::optional<std::string> rejection =
-        templates::template_named(schedule.template_name).reject(problem, schedule);
-    if (!flags.schedule.text.empty() || flags.schedule.parameters.contains("key_parts") || rejection)
-        throw Error(ErrorCode::unsupported, "--launch",
-                    "--launch with " + asked + ", which takes two launches; accepted: key_parts=1");
-    return schedule;
-}
-
 ExitCode print_assembly(const CommonOptions& common, const AsmFlags& flags) {
     const Problem problem = problem_from(flags.problem);
-    Schedule schedule = schedule_from(flags.schedule, problem);
-    if (!flags.launch.empty())
-        schedule = in_one_launch(std::move(schedule), flags, problem);
+    const Schedule schedule = schedule_from(flags.schedule, problem);
     const templates::Template& serving = templates::template_named(schedule.template_name);
     const templates::Kernel kernel = serving.instantiate(classify(problem), schedule);
     templates::DeviceShape shape;

@@ -35,6 +35,7 @@ std::string HipApi::load(void* handle) {
     ZYFA_HIP_OPTIONAL(ZYFA_HIP_FIND)
 #undef ZYFA_HIP_FIND
     find(handle, "hipMallocAsync", hipMallocAsync);
+    find(handle, "hipStreamGetId", hipStreamGetId);
     find(handle, "zyfaSimVersion", zyfaSimVersion);
     find(handle, "zyfaSimLastFault", zyfaSimLastFault);
     find(handle, "zyfaSimClearFault", zyfaSimClearFault);

@@ -60,6 +60,8 @@ struct HipApi {
     hipError_t (*hipMalloc)(void** pointer, std::size_t bytes) = nullptr; ///< overloaded in the headers
     /// Optional; overloaded in the headers.
     hipError_t (*hipMallocAsync)(void** pointer, std::size_t bytes, hipStream_t stream) = nullptr;
+    /// Optional; not in the headers before HIP 7.1.
+    hipError_t (*hipStreamGetId)(hipStream_t stream, unsigned long long* id) = nullptr;
 
     // Of the simulator (sim/hip/zyfa_sim.h); null on a real GPU.
     const char* (*zyfaSimVersion)() = nullptr;

@@ -39,7 +39,27 @@ OrderedBuffer::OrderedBuffer(const Runtime& runtime, std::size_t bytes, void* st
 }
 
 OrderedBuffer::~OrderedBuffer() {
-    (void)runtime_.hip().hipFreeAsync(data_, static_cast<hipStream_t>(stream_));
+    if (data_)
+        (void)runtime_.hip().hipFreeAsync(data_, static_cast<hipStream_t>(stream_));
+}
+
+void free_ordered(const Runtime& runtime, void* data, int device) noexcept {
+    try {
+        const DeviceGuard guard(runtime, device);
+        (void)runtime.hip().hipFree(data);
+    } catch (const Error&) { // the device is gone, and its memory with it
+    }
+}
+
+std::optional<std::uint64_t> stream_id(const Runtime& runtime, void* stream) noexcept {
+    const HipApi& hip = runtime.hip();
+    unsigned long long id = 0;
+    if (!hip.hipStreamGetId)
+        return std::nullopt;
+    if (hip.hipStreamGetId(static_cast<hipStream_t>(stream), &id) == hipSuccess)
+        return id;
+    (void)hip.hipGetLastError();
+    return std::nullopt;
 }
 
 void fill_ordered(const Runtime& runtime, void* to, int byte, std::size_t bytes, void* stream) {

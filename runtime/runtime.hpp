@@ -8,8 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zyfa::runtime {
@@ -107,12 +109,21 @@ class OrderedBuffer {
     OrderedBuffer(const OrderedBuffer&) = delete;
     OrderedBuffer& operator=(const OrderedBuffer&) = delete;
     void* data() const noexcept { return data_; }
+    /// The memory is the caller's to give back, by free_ordered.
+    void* release() noexcept { return std::exchange(data_, nullptr); }
 
   private:
     const Runtime& runtime_;
     void* stream_;
     void* data_ = nullptr;
 };
+
+/// Gives memory of an OrderedBuffer back whose stream may be gone; waits for work that may use it.
+void free_ordered(const Runtime& runtime, void* data, int device) noexcept;
+/// What tells the stream from every other one that there was or will be (hipStreamGetId; a handle may be that
+/// of a stream that is gone, or stand for another stream in each thread). Nothing where the library does not
+/// say.
+std::optional<std::uint64_t> stream_id(const Runtime& runtime, void* stream) noexcept;
 
 /// Device memory set in the stream's order. Throws Error{device_error}.
 void fill_ordered(const Runtime& runtime, void* to, int byte, std::size_t bytes, void* stream);

@@ -51,10 +51,24 @@ std::uint32_t occupancy(const Dispatch& d) {
     return std::min(by_waves, by_lds);
 }
 
-/// Whether workgroups of the kernel can be run one to its end before another begins.
+/// Whether workgroups of the kernel can be run one to its end before another begins: none waits for another.
+/// Waiting takes a compare-and-swap or an exchange, or loads that go beyond the caches (sc1) beside atomics.
+/// Counting by atomics alone, as by whoever merges last, is none.
 bool independent_workgroups(const CodeObjectImpl& code) {
-    return std::none_of(code.instructions().begin(), code.instructions().end(), [](const Instruction& i) {
-        return (i.flags & flag::atomic) != 0 || (i.mnemonic && std::string_view(i.mnemonic) == "s_sleep");
+    const auto any = [&code](auto&& of) {
+        return std::any_of(code.instructions().begin(), code.instructions().end(), of);
+    };
+    const auto named = [](const Instruction& i, std::string_view part) {
+        return i.mnemonic && std::string_view(i.mnemonic).find(part) != std::string_view::npos;
+    };
+    if (any([&](const Instruction& i) { return named(i, "s_sleep"); }))
+        return false;
+    if (!any([](const Instruction& i) { return (i.flags & flag::atomic) != 0; }))
+        return true;
+    return !any([&](const Instruction& i) {
+        if ((i.flags & flag::atomic) != 0)
+            return named(i, "swap") || i.kind == InstructionClass::smem;
+        return (i.flags & flag::load) != 0 && code.disassemble(i).find(" sc1") != std::string::npos;
     });
 }
 

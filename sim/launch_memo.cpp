@@ -84,7 +84,8 @@ const LaunchResult* LaunchMemo::find(const Launch& launch) {
         return nullptr;
     }
     entries_.splice(entries_.begin(), entries_, same);
-    return &entries_.front().result;
+    entries_.front().again = !entries_.front().settled;
+    return entries_.front().settled ? &entries_.front().result : nullptr;
 }
 
 void LaunchMemo::store(const Launch& launch, std::vector<MemoryView::Use> uses, const LaunchResult& result) {
@@ -99,8 +100,9 @@ void LaunchMemo::store(const Launch& launch, std::vector<MemoryView::Use> uses, 
         if (!allocation || allocation->kind == AllocationKind::kernarg)
             continue; // the argument block is part of the key
         bytes += allocation->size;
-        if (use == (MemoryView::reads | MemoryView::writes) || bytes > most_bytes)
+        if (bytes > most_bytes)
             return;
+        entry.settled &= use != (MemoryView::reads | MemoryView::writes);
         entry.contents.push_back({allocation->address, allocation->size, allocation->serial, 0});
     }
     if (const auto* code = dynamic_cast<const CodeObjectImpl*>(launch.code.get());
@@ -109,6 +111,12 @@ void LaunchMemo::store(const Launch& launch, std::vector<MemoryView::Use> uses, 
     for (Content& content : entry.contents)
         content.hash = content_hash(reinterpret_cast<const void*>(content.begin), content.size);
     entry.key = key_of(launch);
+    const auto earlier = std::find_if(entries_.begin(), entries_.end(),
+                                      [&](const Entry& other) { return other.key == entry.key; });
+    if (earlier != entries_.end()) { // of a launch that was not settled
+        entry.settled |= earlier->again && earlier->contents == entry.contents;
+        entries_.erase(earlier);
+    }
     entry.code = launch.code;
     entry.result = result;
     entries_.push_front(std::move(entry));

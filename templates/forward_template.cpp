@@ -31,10 +31,6 @@ unsigned split_bits(const Schedule& schedule) {
            1;
 }
 
-std::string merge_name(const std::string& kernel) {
-    return kernel + "_merge";
-}
-
 attention::TileShape shape_of(const ProblemClass& c, unsigned parts = 1) {
     return {c.even_group ? 128u : 256u, c.even_group ? 2u : 1u, c.mask == Mask::causal, parts};
 }
@@ -123,8 +119,8 @@ std::vector<ParameterSpec> ForwardTemplate::space(const Problem& p) const {
                                order});
     ParameterSpec parts{
         "key_parts",
-        "equal parts into which the keys of a pair of tiles are split, each an item of its own, "
-        "merged by a second kernel; for problems with too few tiles to fill the chip",
+        "equal parts into which the keys of a pair of tiles are split, each an item of its own; the "
+        "workgroup that comes last merges them; for problems with too few tiles to fill the chip",
         {},
         true};
     for (const std::uint32_t n : attention::part_counts(p, shape_of(classify(p)), shape_.block_bits))
@@ -172,9 +168,6 @@ std::optional<std::string> ForwardTemplate::reject(const Problem& p, const Sched
     if (!count || *count < 1 || *count > 1 << attention::max_split_bits ||
         !std::has_single_bit(static_cast<std::uint64_t>(*count)))
         return "key_parts is " + to_string(parts) + "; accepted: 1, 2, 4, 8, 16";
-    if (*count > 1 && (p.heads_q > 65535 || p.batch > 65535))
-        return "key_parts is " + to_string(parts) + " with " + std::to_string(p.heads_q) + " heads and " +
-               std::to_string(p.batch) + " batch entries; accepted: 1 beyond 65535 of either";
     return reject_values(schedule);
 }
 
@@ -185,13 +178,7 @@ Kernel ForwardTemplate::instantiate(const ProblemClass& c, const Schedule& sched
                   {symbol + ": O = softmax(scale Q K^T) V, " + shape_.dimensions, schedule.canonical()});
     Kernel kernel;
     kernel.name = symbol;
-    if (const ForwardOptions options = options_of(c, schedule); options.split_bits > 0) {
-        const std::array files{
-            file, attention::make_merge_kernel(merge_name(symbol), options, part_form(schedule))};
-        kernel.assembly = isa::to_text(files);
-    } else {
-        kernel.assembly = isa::to_text(file);
-    }
+    kernel.assembly = isa::to_text(file);
     kernel.workgroup_size = file.workgroup_size;
     kernel.lds_bytes = file.lds_bytes;
     kernel.vgprs = file.vgprs;
@@ -231,11 +218,12 @@ LaunchPlan ForwardTemplate::plan(const Problem& p, const Schedule& schedule,
         plan.patches.push_back({KernargField::output_scale, offsetof(Kernarg, output_scale)});
     if (parts > 1) {
         const auto heads = static_cast<std::uint32_t>(p.heads_q), batch = static_cast<std::uint32_t>(p.batch);
-        plan.merge = {merge_name(plan.kernel), {k.wave_tiles, heads, batch}, plan.block};
         plan.workspace_bytes = std::uint64_t{attention::part_bytes} *
                                attention::part_slots(options_of(c, schedule)) * k.tile_waves * k.pairs *
                                heads * batch;
+        plan.counter_bytes = std::uint64_t{attention::part_counter_bytes} * k.wave_tiles * heads * batch;
         plan.patches.push_back({KernargField::workspace, offsetof(Kernarg, workspace)});
+        plan.patches.push_back({KernargField::counters, offsetof(Kernarg, counters)});
     }
     return plan;
 }

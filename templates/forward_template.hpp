@@ -10,7 +10,6 @@
 
 #include "templates/asm/kernel_file.hpp"
 #include "templates/attention/options.hpp"
-#include "templates/attention/split.hpp"
 #include "templates/template.hpp"
 
 namespace zyfa::templates {
@@ -46,8 +45,6 @@ class ForwardTemplate : public Template {
     virtual ParameterSpec::Range tau_range(const Problem& problem) const = 0;
     /// Bounds of the continuous parameters. All values are present and numbers.
     virtual std::optional<std::string> reject_values(const Schedule& schedule) const = 0;
-    /// What the merge of a split over keys has to know of the parts.
-    virtual attention::PartForm part_form(const Schedule&) const { return {}; }
     virtual isa::KernelFile make_file(const std::string& symbol, const attention::ForwardOptions& options,
                                       const Schedule& schedule, std::vector<std::string> heading) const = 0;
 

@@ -168,13 +168,6 @@ class Fp8Forward final : public ForwardTemplate {
                    std::to_string(largest) + " with sigma " + to_string(schedule.parameters.at("sigma"));
         return std::nullopt;
     }
-    attention::PartForm part_form(const Schedule& schedule) const override {
-        const attention::Fp8Probability p = probability_of(schedule);
-        using Unit = attention::PartForm::Unit;
-        return {p.matrix_work == attention::MatrixWork::fold ? Unit::significand_of_score_scale
-                                                             : Unit::score_scale,
-                p.sigma, true};
-    }
     isa::KernelFile make_file(const std::string& symbol, const attention::ForwardOptions& options,
                               const Schedule& schedule, std::vector<std::string> heading) const override {
         attention::ForwardOptions own = options;

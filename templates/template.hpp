@@ -31,7 +31,7 @@ struct Kernel {
 };
 
 /// What a 4- or 8-byte slot of the kernel-argument block takes from each call.
-enum class KernargField : std::uint8_t { q, k, v, o, lse, score_scale, output_scale, workspace };
+enum class KernargField : std::uint8_t { q, k, v, o, lse, score_scale, output_scale, workspace, counters };
 struct KernargPatch {
     KernargField field;
     std::uint16_t offset;
@@ -48,15 +48,9 @@ struct LaunchPlan {
     std::vector<std::byte> kernarg;
     std::vector<KernargPatch> patches;
 
-    /// A second kernel of the same code object, launched behind the first with the same arguments: the merge
-    /// of a split over keys. It reads what the first left in the workspace, device memory that both launches
-    /// of one call share with nobody.
-    struct Merge {
-        std::string kernel;
-        std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
-    };
-    std::optional<Merge> merge;
-    std::uint64_t workspace_bytes = 0; ///< 0 where there is no merge
+    /// Device memory that no other launch under way may share, where keys are split; otherwise 0. The
+    /// workspace may hold anything. The counters must be 0, and are 0 again when the launch has ended.
+    std::uint64_t workspace_bytes = 0, counter_bytes = 0;
 };
 
 struct DeviceShape {

@@ -18,9 +18,9 @@ namespace zyfa::tuner {
 struct CallValues {
     const void *q = nullptr, *k = nullptr, *v = nullptr;
     void *o = nullptr, *lse = nullptr;
-    void* workspace = nullptr; ///< where the plan asks for one
-    float score_scale = 0;     ///< softmax_scale * q_descale * k_descale * log2(e)
-    float output_scale = 1;    ///< v_descale
+    void *workspace = nullptr, *counters = nullptr; ///< where the plan asks for them
+    float score_scale = 0;                          ///< softmax_scale * q_descale * k_descale * log2(e)
+    float output_scale = 1;                         ///< v_descale
 };
 
 inline float score_scale(float softmax_scale, float q_descale, float k_descale) {
@@ -56,6 +56,9 @@ inline void patch(std::span<std::byte> kernarg, std::span<const templates::Kerna
         case KernargField::workspace:
             store(slot.offset, values.workspace);
             break;
+        case KernargField::counters:
+            store(slot.offset, values.counters);
+            break;
         case KernargField::score_scale:
             store(slot.offset, values.score_scale);
             break;
@@ -69,27 +72,24 @@ inline void patch(std::span<std::byte> kernarg, std::span<const templates::Kerna
 /// A plan with its pointers filled in, ready to be launched any number of times.
 class BoundLaunch {
   public:
-    /// `merge`: the function of the plan's second kernel, where it has one; `workspace`: what
-    /// values.workspace points into, kept alive.
-    BoundLaunch(const runtime::Runtime& runtime, void* function, void* merge, templates::LaunchPlan plan,
-                const CallValues& values, std::shared_ptr<const runtime::DeviceBuffer> workspace)
-        : runtime_(&runtime), function_(function), merge_(merge), plan_(std::move(plan)),
-          workspace_(std::move(workspace)) {
+    /// `workspace`, `counters`: what values' fields of these names point to, kept alive.
+    BoundLaunch(const runtime::Runtime& runtime, void* function, templates::LaunchPlan plan,
+                const CallValues& values, std::shared_ptr<const runtime::DeviceBuffer> workspace,
+                std::shared_ptr<const runtime::DeviceBuffer> counters)
+        : runtime_(&runtime), function_(function), plan_(std::move(plan)), workspace_(std::move(workspace)),
+          counters_(std::move(counters)) {
         patch(plan_.kernarg, plan_.patches, values);
     }
     void operator()(void* stream) {
         runtime::launch(*runtime_, function_, plan_.grid, plan_.block, plan_.dynamic_lds, stream,
                         plan_.kernarg);
-        if (plan_.merge)
-            runtime::launch(*runtime_, merge_, plan_.merge->grid, plan_.merge->block, 0, stream,
-                            plan_.kernarg);
     }
 
   private:
     const runtime::Runtime* runtime_;
-    void *function_, *merge_;
+    void* function_;
     templates::LaunchPlan plan_;
-    std::shared_ptr<const runtime::DeviceBuffer> workspace_;
+    std::shared_ptr<const runtime::DeviceBuffer> workspace_, counters_;
 };
 
 } // namespace zyfa::tuner

@@ -85,8 +85,6 @@ void check_abi(const std::string& file, const ForeignCandidate& candidate, const
                          " launches; it has: " + (names.empty() ? "none" : names));
     };
     check(plan.kernel, plan.block);
-    if (plan.merge)
-        check(plan.merge->kernel, plan.merge->block);
 }
 
 } // namespace

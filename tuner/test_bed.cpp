@@ -98,17 +98,20 @@ BoundLaunch TestBed::bind_to(const Binary& binary, const Schedule& schedule,
     values.score_scale = score_scale(problem_.softmax_scale, problem_.q_descale, problem_.k_descale);
     values.output_scale = problem_.v_descale;
     templates::LaunchPlan plan = form_.plan(problem_, without_file(schedule), shape);
-    void* merge = nullptr;
-    std::shared_ptr<const runtime::DeviceBuffer> workspace;
-    if (plan.merge) {
+    std::shared_ptr<const runtime::DeviceBuffer> workspace, counters;
+    if (plan.workspace_bytes != 0) {
         // Launches follow one another on one stream, so they can share it.
         if (!workspace_ || workspace_->size() < plan.workspace_bytes)
             workspace_ = std::make_shared<runtime::DeviceBuffer>(runtime_, device_, plan.workspace_bytes);
         workspace = workspace_;
         values.workspace = workspace->data();
-        merge = binary.module->function(plan.merge->kernel);
+        // What a launch that failed has left in its counters is no other candidate's concern.
+        runtime::DeviceBuffer zeros(runtime_, device_, plan.counter_bytes);
+        zeros.fill(0);
+        counters = std::make_shared<runtime::DeviceBuffer>(std::move(zeros));
+        values.counters = counters->data();
     }
-    return {*runtime_, binary.function, merge, std::move(plan), values, std::move(workspace)};
+    return {*runtime_, binary.function, std::move(plan), values, std::move(workspace), std::move(counters)};
 }
 
 TestBed::Launched TestBed::launch_over(std::uint8_t sentinel, BoundLaunch& launch, double limit_s) {

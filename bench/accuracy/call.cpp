@@ -180,9 +180,9 @@ Output run(Context& context, const Codes& codes, Probability probability, const 
     values.o = o.data(), values.lse = lse.data();
     values.score_scale = tuner::score_scale(problem.softmax_scale, problem.q_descale, problem.k_descale);
     values.output_scale = problem.v_descale;
-    tuner::BoundLaunch launch(*services.runtime(), module.function(kernel.name), nullptr,
+    tuner::BoundLaunch launch(*services.runtime(), module.function(kernel.name),
                               form.plan(problem, schedule, call::shape_of(services.device(0))), values,
-                              nullptr);
+                              nullptr, nullptr);
     launch(nullptr);
     runtime::synchronize(*services.runtime(), 0);
     return {downloaded(o), downloaded(lse)};

@@ -250,13 +250,28 @@ void Emitter::buffer_load_dwordx4_lds(VReg offset, SReg resource, Source soffset
     i.writes.add(written);
 }
 
+void Emitter::buffer_atomic_inc(VReg data, VReg offset, SReg resource, Source soffset, unsigned immediate,
+                                Note n) {
+    if (immediate > 4095)
+        defect("buffer offset above 4095");
+    Instruction& i =
+        emit(join("buffer_atomic_inc", {data.text(), offset.text(), resource.text(), soffset.text()}) +
+                 " offen" + offset_text(immediate) + " sc0", // sc0: returns; agent scope needs no sc1
+             Kind::vmem_load, n);
+    i.reads.add(data.units());
+    i.reads.add(offset.units());
+    i.reads.add(resource.units());
+    i.reads.add(soffset.units());
+    i.writes.add(data.units());
+}
+
 void Emitter::buffer_store(std::string_view op, unsigned dwords, VReg data, VReg offset, SReg resource,
-                           const Source& soffset, unsigned immediate, Note n) {
+                           const Source& soffset, unsigned immediate, Note n, std::string_view modifiers) {
     check_width(data, dwords, op);
     if (immediate > 4095)
         defect("buffer offset above 4095");
     Instruction& i = emit(join(op, {data.text(), offset.text(), resource.text(), soffset.text()}) + " offen" +
-                              offset_text(immediate),
+                              offset_text(immediate) + std::string(modifiers),
                           Kind::vmem_store, n);
     i.store_dwords = static_cast<std::uint8_t>(dwords);
     i.store_data = data.units();

@@ -85,6 +85,15 @@ class Emitter {
     void v_cvt_pk_u8_f32(VReg d, Source a, unsigned byte, Source c, Note n = {}) {
         vop3("v_cvt_pk_u8_f32", 4, d, {a, byte, c}, n);
     }
+    /// d = FP16 of a and b, rounded to nearest even.
+    void v_cvt_pk_f16_f32(VReg d, Source lo, Source hi, Note n = {}) {
+        vop3("v_cvt_pk_f16_f32", 4, d, {lo, hi}, n);
+    }
+    /// d = a * (the low or high FP16 half of b) + c, rounded once
+    void v_fma_mix_f32(VReg d, Source a, VReg b, bool high, Source c, Note n = {}) {
+        vop3("v_fma_mix_f32", 4, d, {a, b, c}, n,
+             high ? " op_sel:[0,1,0] op_sel_hi:[0,1,0]" : " op_sel_hi:[0,1,0]");
+    }
     /// The low or high half of d = e4m3 codes of a and b; the other half stays.
     void v_cvt_pk_fp8_f32(VReg d, Source a, Source b, bool high, Note n = {});
     /// The same of a and b divided by the power of two in the exponent field of `scale`.
@@ -118,6 +127,9 @@ class Emitter {
     }
     void v_lshl_or_b32(VReg d, Source a, Source shift, Source c, Note n = {}) {
         vop3("v_lshl_or_b32", 4, d, {a, shift, c}, n);
+    }
+    void v_max3_u32(VReg d, Source a, Source b, Source c, Note n = {}) {
+        vop3("v_max3_u32", 4, d, {a, b, c}, n);
     }
     void v_and_or_b32(VReg d, Source a, Source b, Source c, Note n = {}) {
         vop3("v_and_or_b32", 4, d, {a, b, c}, n);
@@ -228,6 +240,19 @@ class Emitter {
                             Note n = {}) {
         buffer_store("buffer_atomic_umax", 1, data, offset, resource, soffset, immediate, n);
     }
+    /// At device scope: memory = memory >= data ? 0 : memory + 1; data becomes what memory held.
+    void buffer_atomic_inc(VReg data, VReg offset, SReg resource, Source soffset, unsigned immediate,
+                           Note n = {});
+    /// 16 bytes per lane, written through to where every XCD sees them (LLVM AMDGPUUsage, memory model
+    /// gfx942: store at agent scope).
+    void buffer_store_dwordx4_agent(VReg data, VReg offset, SReg resource, Source soffset, unsigned immediate,
+                                    Note n = {}) {
+        buffer_store("buffer_store_dwordx4", 4, data, offset, resource, soffset, immediate, n, " sc1");
+    }
+    /// What this wave has stored is visible to the whole device once vmcnt is 0 (ibid.: release, agent).
+    void buffer_wbl2_agent(Note n = {}) { plain("buffer_wbl2 sc1", Kind::vmem_store, n); }
+    /// Loads behind it see what other workgroups have released (ibid.: acquire, agent).
+    void buffer_inv_agent(Note n = {}) { plain("buffer_inv sc1", Kind::vmem_store, n); }
     void s_load(SReg d, SReg base, unsigned offset, Note n = {}); ///< s_load_dword{,x2,x4,x8,x16} by width
 
     // ---- scalar; scc says what the instruction does to it
@@ -312,7 +337,7 @@ class Emitter {
     void buffer_load(std::string_view op, unsigned dwords, VReg d, VReg offset, SReg resource,
                      const Source& soffset, unsigned immediate, Note n);
     void buffer_store(std::string_view op, unsigned dwords, VReg data, VReg offset, SReg resource,
-                      const Source& soffset, unsigned immediate, Note n);
+                      const Source& soffset, unsigned immediate, Note n, std::string_view modifiers = {});
     void sop(std::string_view op, const Source& d, std::initializer_list<Source> sources, Scc scc_use,
              Note n);
     void branch(std::string_view op, const std::string& target, Units condition, bool conditional, Note n);

@@ -93,6 +93,9 @@ void emit_row_total(isa::Emitter& e, const Bf16Kernel& k, isa::VReg total, isa::
 void emit_output_scale(isa::Emitter& e, const Bf16Kernel& k, isa::VReg inverse, isa::SReg scratch);
 void emit_add_maximum(isa::Emitter& e, const Bf16Kernel& k, isa::VReg lse);
 isa::VReg emit_part_maximum(isa::Emitter& e, const Bf16Kernel& k, isa::VReg total);
+/// The merge of a split over keys, by the workgroup that comes last (forward_merge.hpp).
+void emit_merge_parts(isa::Emitter& e, const Bf16Kernel& k, const std::string& label_prefix,
+                      const std::string& end);
 void emit_begin_tile(isa::Emitter& e, const Bf16Kernel& k); ///< block `now` begins a tile
 
 } // namespace zyfa::templates::attention

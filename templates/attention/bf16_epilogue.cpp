@@ -3,6 +3,7 @@
 #include "templates/attention/bf16_blocks.hpp"
 
 #include "templates/attention/forward_epilogue.hpp"
+#include "templates/attention/forward_merge.hpp"
 
 namespace zyfa::templates::attention {
 
@@ -38,6 +39,18 @@ VReg emit_part_maximum(Emitter&, const Bf16Kernel& k, VReg) {
 
 void emit_epilogue(Emitter& e, const Bf16Kernel& k, const std::string& prefix) {
     emit_epilogue<Bf16Kernel>(e, k, prefix);
+}
+
+void emit_merge_parts(Emitter& e, const Bf16Kernel& k, const std::string& prefix, const std::string& end) {
+    const bool stages = k.v.scaled.count != 0; // fewer fragments, and Q of 192
+    const unsigned in_q = stages ? k.v.q.count / 4 : 8;
+    std::vector<VReg> rows;
+    for (unsigned part = 0; part < 1u << k.options.split_bits; ++part)
+        rows.push_back(part < in_q ? k.v.q.sub(4 * part, 4)
+                                   : (stages ? k.v.scaled : k.v.s).sub(4 * (part - in_q), 4));
+    const VReg other = stages ? k.v.s : k.v.fragments.sub(32, 32);
+    emit_merge_parts<Bf16Kernel>(e, k, prefix, end, std::move(rows), {k.v.fragments.sub(0, 32), other},
+                                 std::nullopt);
 }
 
 } // namespace zyfa::templates::attention

@@ -4,8 +4,7 @@
 //   emit_row_total     l of the lane's row from what its lanes hold
 //   emit_output_scale  what O is multiplied by beside 1 / l
 //   emit_add_maximum   from log2 l to log2 of the row sum
-//   emit_part_maximum  the maximum as the merge of a split over keys takes it (PartForm); may use t[4] and
-//   t[5]
+//   emit_part_maximum  the maximum as the merge of a split over keys takes it; may use t[4] and t[5]
 #pragma once
 
 #include <cstddef>
@@ -71,9 +70,10 @@ void emit_argument(Emitter& e, const Kernel& k, SReg d, std::size_t byte_offset)
 
 } // namespace epilogue
 
-/// Stores O and LSE of the tile in the accumulator. Uses the labels <prefix>_*.
+/// Stores O and LSE of the wave's rows of the tile in the accumulator; w.scratch[10] is the first of them.
+/// `summed`: t[0] holds the row sum; otherwise emit_row_total gives it.
 template <class Kernel>
-void emit_epilogue(isa::Emitter& e, const Kernel& k, const std::string& prefix) {
+void emit_output(isa::Emitter& e, const Kernel& k, bool summed) {
     using namespace isa;
     using namespace epilogue;
     const WorkRegisters& w = k.work;
@@ -82,25 +82,10 @@ void emit_epilogue(isa::Emitter& e, const Kernel& k, const std::string& prefix) 
     const SReg base = k.row_buffer.sub(0, 2);
     const SReg batch_stride = w.scratch.sub(0, 2), head_stride = w.scratch.sub(2, 2),
                row_stride = w.scratch[4], scratch = w.scratch.sub(5, 5), row = w.scratch[10];
-    const std::string skip = prefix + "_skip", filled = prefix + "_filled";
 
-    e.s_add_u32(row, w.tile[1], k.wave.row, "rows of the wave beyond the last query?");
-    e.s_cmp("ge_i32", row, w.seq_q);
-    e.s_cbranch_scc1(skip);
-    e.s_cmp("eq_u32", k.wave.fresh, 0);
-    e.s_cbranch_scc1(filled);
-    emit_clear_accumulator(e, k); // no row of the wave sees a key
-    e.label(filled);
-
-    if (k.options.split_bits > 0) {
-        emit_row_total(e, k, total, other);
-        emit_store_part(e, w, k.wave, k.options, k.row_buffer, v.arguments,
-                        {v.o, emit_part_maximum(e, k, total), total, v.lane_row, v.lane_key, v.t.sub(2, 2)});
-        e.label(skip);
-        return;
-    }
     emit_argument(e, k, batch_stride, offsetof(Kernarg, o_batch));
-    emit_row_total(e, k, total, other);
+    if (!summed)
+        emit_row_total(e, k, total, other);
     e.v_rcp_f32(inverse, total);
     emit_argument(e, k, head_stride, offsetof(Kernarg, o_head));
     if (k.options.lse)
@@ -136,6 +121,33 @@ void emit_epilogue(isa::Emitter& e, const Kernel& k, const std::string& prefix) 
         emit_wave_rows(e, w, k.wave, k.options, w.tile, base, k.row_buffer[2], batch_stride, head_stride, 4,
                        4, scratch);
         e.buffer_store_dword(lse, v.lse_store, k.row_buffer, 0, 0, "lanes 32-63 are out of bounds");
+    }
+}
+
+/// Stores O and LSE of the tile in the accumulator, or its part of them. Uses the labels <prefix>_*.
+template <class Kernel>
+void emit_epilogue(isa::Emitter& e, const Kernel& k, const std::string& prefix) {
+    using namespace isa;
+    const WorkRegisters& w = k.work;
+    const auto& v = k.v;
+    const SReg row = w.scratch[10];
+    const std::string skip = prefix + "_skip", filled = prefix + "_filled";
+
+    e.s_add_u32(row, w.tile[1], k.wave.row, "rows of the wave beyond the last query?");
+    e.s_cmp("ge_i32", row, w.seq_q);
+    e.s_cbranch_scc1(skip);
+    e.s_cmp("eq_u32", k.wave.fresh, 0);
+    e.s_cbranch_scc1(filled);
+    emit_clear_accumulator(e, k); // no row of the wave sees a key
+    e.label(filled);
+    if (k.options.split_bits > 0) {
+        const VReg total = v.t[0];
+        emit_row_total(e, k, total, v.t[1]);
+        const VReg maximum = emit_part_maximum(e, k, total);
+        emit_store_part(e, w, k.wave, k.options, k.row_buffer, v.arguments,
+                        {v.o, maximum, total, v.lane_row, v.lane_key, {v.t[1], v.t[2], v.t[3], v.factor}});
+    } else {
+        emit_output(e, k, false);
     }
     e.label(skip);
 }

@@ -25,7 +25,7 @@
 //                                                a block that is masked; then on to its softmax
 //   emit_rare_pv, emit_rare_qk, emit_pv_special  the products of a phase that has not all of them
 //   emit_fetch_block, emit_load_q                memory
-//   emit_rescale_rest, emit_clear_accumulator, emit_begin_tile, emit_epilogue
+//   emit_rescale_rest, emit_clear_accumulator, emit_begin_tile, emit_epilogue, emit_merge_parts
 //                                                the accumulator
 //   emit_cursor_work, emit_next_block_work, emit_next_addresses
 //                                                scalar work of the next blocks
@@ -103,6 +103,10 @@ void emit_special_blocks(Emitter& e, const Kernel& k) {
     e.remark("---- this block begins a tile: the previous one is complete in the accumulator");
     e.s_cmp("eq_u32", w.tile[0], 0);
     e.s_cbranch_scc1(".Lepilogue_done", "there is none, or it is stored");
+    if (k.options.split_bits > 0) {
+        e.s_bitcmp1_b32(w.now[0], flag_end);
+        e.s_cbranch_scc1(".Lfinish", "the last tile's is behind the last barrier");
+    }
     emit_epilogue(e, k, ".Lepilogue");
     e.label(".Lepilogue_done");
     e.s_bitcmp1_b32(w.now[0], flag_end);
@@ -230,10 +234,23 @@ void emit_finish(Emitter& e, const Kernel& k) {
     e.label(".Lfinish");
     e.remark("---- all done: no transfer may be in flight when the workgroup's LDS is given away");
     e.s_waitcnt(0, 0);
-    e.s_barrier();
-    e.s_cmp("ge_u32", k.wave.index, 4);
-    e.s_cbranch_scc1(".Lend");
-    e.s_barrier("the phase that waves 4-7 are behind");
+    if (k.options.split_bits > 0) {
+        e.s_cmp("ge_u32", k.wave.index, 4);
+        e.s_cbranch_scc1(".Lcomputed");
+        e.s_barrier("the last matrix phase of waves 4-7");
+        e.label(".Lcomputed");
+        e.remark("---- the last tile's epilogue, of all waves at once");
+        e.s_cmp("eq_u32", k.work.tile[0], 0);
+        e.s_cbranch_scc1(".Lstored", "there is none, or it is stored");
+        emit_epilogue(e, k, ".Llast_epilogue");
+        e.label(".Lstored");
+        emit_merge_parts(e, k, ".Lmerge", ".Lend");
+    } else {
+        e.s_barrier();
+        e.s_cmp("ge_u32", k.wave.index, 4);
+        e.s_cbranch_scc1(".Lend");
+        e.s_barrier("the phase that waves 4-7 are behind");
+    }
     e.label(".Lend");
     e.s_endpgm();
 }

@@ -155,6 +155,9 @@ void emit_add_maximum(isa::Emitter& e, const Fp8Kernel& k, isa::VReg lse);
 /// Makes accumulator and `total` relative to the maximum itself. Overwrites a, b.
 void emit_part_reference(isa::Emitter& e, const Fp8Kernel& k, isa::VReg total, isa::VReg a, isa::VReg b);
 isa::VReg emit_part_maximum(isa::Emitter& e, const Fp8Kernel& k, isa::VReg total);
+/// The merge of a split over keys, by the workgroup that comes last (forward_merge.hpp).
+void emit_merge_parts(isa::Emitter& e, const Fp8Kernel& k, const std::string& label_prefix,
+                      const std::string& end);
 void emit_begin_tile(isa::Emitter& e, const Fp8Kernel& k); ///< block `now` begins a tile
 
 } // namespace zyfa::templates::attention

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Start and end of a tile: a fresh accumulator, O and LSE.
 #include "templates/attention/forward_epilogue.hpp"
+#include "templates/attention/forward_merge.hpp"
 
 #include "templates/attention/fp8_blocks.hpp"
 
@@ -55,6 +56,15 @@ VReg emit_part_maximum(Emitter& e, const Fp8Kernel& k, VReg total) {
 
 void emit_epilogue(Emitter& e, const Fp8Kernel& k, const std::string& prefix) {
     emit_epilogue<Fp8Kernel>(e, k, prefix);
+}
+
+void emit_merge_parts(Emitter& e, const Fp8Kernel& k, const std::string& prefix, const std::string& end) {
+    std::vector<VReg> rows;
+    for (unsigned part = 0; part < 1u << k.options.split_bits; ++part)
+        rows.push_back(k.v.s.sub(4 * part, 4));
+    emit_merge_parts<Fp8Kernel>(e, k, prefix, end, std::move(rows),
+                                {k.v.fragments.sub(0, 32), k.v.fragments.sub(32, 32)},
+                                k.folds() ? k.code_scale : k.work.score_scale);
 }
 
 } // namespace zyfa::templates::attention

@@ -48,13 +48,14 @@ struct Kernarg {
     std::uint64_t workspace = 0;
     std::uint32_t heads_q = 0, wave_tiles = 0; ///< tiles of 32 query rows
     std::uint32_t tile_waves = 0; ///< waves of a query tile that have rows: 32-row tiles of one head in it
-    std::uint32_t reserved1[3] = {};
+    std::uint32_t reserved1 = 0;
+    std::uint64_t counters = 0;
 };
 static_assert(sizeof(Kernarg) == 256);
 static_assert(offsetof(Kernarg, q_row) == 72 && offsetof(Kernarg, score_scale) == 92 &&
               offsetof(Kernarg, by_pairs) == 120 && offsetof(Kernarg, lse) == 144 &&
               offsetof(Kernarg, o) == 192 && offsetof(Kernarg, starts_q) == 208 &&
-              offsetof(Kernarg, workspace) == 224);
+              offsetof(Kernarg, workspace) == 224 && offsetof(Kernarg, counters) == 248);
 
 /// How query tiles are dealt to workgroups.
 struct TileShape {

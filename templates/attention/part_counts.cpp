@@ -52,7 +52,7 @@ std::vector<std::uint32_t> part_counts(const Problem& p, const TileShape& shape,
     std::uint32_t best = 1;
     double least = worth_it * cycles(p, shape, block_bits, 1);
     for (std::uint32_t parts = 2; parts <= most; parts *= 2) {
-        if (p.heads_q > 65535 || p.batch > 65535 || keys < parts * fewest_keys)
+        if (keys < parts * fewest_keys)
             break;
         if (const double with = cycles(p, shape, block_bits, parts); with < least) {
             best = parts;

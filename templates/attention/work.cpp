@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "templates/attention/work.hpp"
 
+#include <optional>
+
 #include "templates/attention/scalar_math.hpp"
 
 namespace zyfa::templates::attention {
@@ -137,12 +139,19 @@ void emit_pair_blocks(Emitter& e, const ForwardOptions& o, SReg tile, SReg last_
     e.s_cmp("eq_u32", partner, tile, "the middle tile stands alone");
     e.s_cselect_b32(other, 0, other);
     e.s_add_u32(all, blocks, other);
+    e.s_add_u32(all, all, diagonal_blocks);
     e.s_cmp("gt_u32", tile, partner, "the second tile's blocks come behind the first one's");
     e.s_cselect_b32(before, other, 0);
 }
 
-void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,
-                    unsigned v_row_bytes, const std::string& prefix) {
+namespace {
+
+/// `fetch`: what the rows of K and V take in bytes; nothing where none will be fetched.
+struct RowBytes {
+    unsigned k, v;
+};
+void emit_next(Emitter& e, const WorkRegisters& w, const ForwardOptions& o, std::optional<RowBytes> fetch,
+               const std::string& prefix) {
     const std::string set_up = prefix + "_set_up", end = prefix + "_end", done = prefix + "_done";
     const SReg t = w.scratch, tile = t[8], keys = t[9];
     const SReg batch_entry = o.split_bits > 0 ? t[13] : w.after[3];
@@ -224,6 +233,13 @@ void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
             e.s_mov_b32(w.key, 0);
     }
     e.s_or_b32(w.after[0], w.key, 1 << flag_first);
+    if (!fetch) {
+        e.s_branch(done);
+        e.label(end);
+        e.s_mov_b32(w.after[0], (1u << flag_first) | (1u << flag_end));
+        e.label(done);
+        return;
+    }
     divide(e, quotient, head, w.by_group, "K/V head");
     struct Tensor {
         SReg resource, pointer, strides, row_stride;
@@ -238,7 +254,7 @@ void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
         if (o.from_diagonal || o.split_bits > 0)
             add_rows64(e, base, w.key, x.row_stride, t.sub(0, 2), "+ key * row stride");
     }
-    emit_records(e, w, o, k_row_bytes, v_row_bytes, t.sub(0, 3));
+    emit_records(e, w, o, fetch->k, fetch->v, t.sub(0, 3));
     e.s_branch(done);
 
     e.label(end);
@@ -251,6 +267,18 @@ void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
     e.s_mov_b32(w.k_resource[2], 0);
     e.s_mov_b32(w.v_resource[2], 0);
     e.label(done);
+}
+
+} // namespace
+
+void emit_next_tile(Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,
+                    unsigned v_row_bytes, const std::string& prefix) {
+    emit_next(e, w, o, RowBytes{k_row_bytes, v_row_bytes}, prefix);
+}
+
+void emit_next_descriptor(Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
+                          const std::string& prefix) {
+    emit_next(e, w, o, std::nullopt, prefix);
 }
 
 void emit_advance_descriptors(Emitter& e, const WorkRegisters& w, const ForwardOptions& o) {

@@ -41,6 +41,9 @@ void emit_work_start(isa::Emitter& e, const WorkRegisters& w);
 /// pair, or the first of the next item, or to the end (a descriptor that says so; nothing is fetched).
 void emit_next_tile(isa::Emitter& e, const WorkRegisters& w, const ForwardOptions& o, unsigned k_row_bytes,
                     unsigned v_row_bytes, const std::string& label_prefix);
+/// The same where nothing will be fetched: descriptor `after` alone.
+void emit_next_descriptor(isa::Emitter& e, const WorkRegisters& w, const ForwardOptions& o,
+                          const std::string& label_prefix);
 
 /// Key blocks of the tile whose first query row is `row`, at least 1. `keys` is scratch.
 void emit_tile_blocks(isa::Emitter& e, const ForwardOptions& o, isa::SReg row, isa::SReg seq_q,
@@ -49,8 +52,10 @@ void emit_tile_blocks(isa::Emitter& e, const ForwardOptions& o, isa::SReg row, i
 /// Of a split over keys: the key blocks of tile `tile` and those that come before it where its pair's blocks
 /// are counted through, first tile first; `all`: blocks of the pair. Between the tiles are
 /// `transition_blocks` that nobody computes, so that the item with the end of one and the begin of the other
-/// gets as many fewer. A tile alone is a pair of its own. Scratch: 4.
-inline constexpr int transition_blocks = 1;
+/// gets as many fewer: it has two epilogues, and the pipeline runs empty between them. Behind the second are
+/// `diagonal_blocks` for what its masks take. (The first one's are in the item with the transition.) Both
+/// from cycles on the simulator's model (bench/few_heads.cpp). A tile alone is a pair of its own. Scratch: 4.
+inline constexpr int transition_blocks = 3, diagonal_blocks = 1;
 void emit_pair_blocks(isa::Emitter& e, const ForwardOptions& o, isa::SReg tile, isa::SReg last_tile,
                       isa::SReg seq_q, isa::SReg seq_kv, isa::SReg diagonal, isa::SReg blocks,
                       isa::SReg before, isa::SReg all, isa::SReg scratch);

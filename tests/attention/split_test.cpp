@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Few heads: the keys of a tile in parts, two launches a call, a workspace in the stream's order.
+// Few heads: the keys of a tile in parts, merged in the same launch; a workspace in the stream's order,
+// counters of the stream.
 #include <algorithm>
 #include <string>
 

@@ -184,6 +184,11 @@ Outputs run(const Problem& p, const Schedule& schedule, const HostTensors& input
         plan.workspace_bytes ? memory.allocate(plan.workspace_bytes, sim::AllocationKind::device, 0) : 0;
     if (workspace) // what no part writes would be NaN
         std::memset(reinterpret_cast<void*>(workspace), 0xff, plan.workspace_bytes);
+    std::uint64_t counters = 0;
+    if (plan.counter_bytes) {
+        const std::vector<std::byte> zeros(plan.counter_bytes);
+        counters = upload(memory, zeros.data(), zeros.size());
+    }
     for (const templates::KernargPatch& patch : plan.patches) {
         const std::uint64_t pointer = patch.field == templates::KernargField::q           ? q
                                       : patch.field == templates::KernargField::k         ? k
@@ -191,6 +196,7 @@ Outputs run(const Problem& p, const Schedule& schedule, const HostTensors& input
                                       : patch.field == templates::KernargField::o         ? o
                                       : patch.field == templates::KernargField::lse       ? lse
                                       : patch.field == templates::KernargField::workspace ? workspace
+                                      : patch.field == templates::KernargField::counters  ? counters
                                                                                           : 0;
         if (pointer != 0)
             std::memcpy(plan.kernarg.data() + patch.offset, &pointer, 8);
@@ -203,24 +209,14 @@ Outputs run(const Problem& p, const Schedule& schedule, const HostTensors& input
     launch.dynamic_lds = plan.dynamic_lds;
     launch.kernarg = plan.kernarg;
     launch.sanitize = options.sanitize;
-    const auto found = [&out](const sim::LaunchResult& done) {
-        if (done.sanitizer && done.sanitizer->errors(false) > 0)
-            out.fault = "sanitizer: " + sim::sanitizer::to_text(std::span(done.sanitizer.get(), 1), false);
-    };
-    sim::LaunchResult result = engine.run(launch);
-    found(result);
-    if (plan.merge && !result.fault) {
-        launch.kernel = code->kernel(plan.merge->kernel);
-        launch.grid = plan.merge->grid;
-        launch.block = plan.merge->block;
-        const sim::LaunchResult merged = engine.run(launch);
-        result.fault = merged.fault;
-        found(merged);
-        result.cycles += merged.cycles;
-        result.instructions += merged.instructions;
-    }
+    const sim::LaunchResult result = engine.run(launch);
+    if (result.sanitizer && result.sanitizer->errors(false) > 0)
+        out.fault = "sanitizer: " + sim::sanitizer::to_text(std::span(result.sanitizer.get(), 1), false);
     if (result.fault)
         out.fault = result.fault->kind + ": " + result.fault->text;
+    else if (const auto* counter = reinterpret_cast<const std::uint32_t*>(counters);
+             std::any_of(counter, counter + plan.counter_bytes / 4, [](std::uint32_t n) { return n != 0; }))
+        out.fault = "a counter of parts is not 0 for the next launch";
     out.cycles = result.cycles;
     out.instructions = result.instructions;
     if (options.placed) {

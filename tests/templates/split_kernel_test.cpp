@@ -189,8 +189,7 @@ TEST_CASE_TEMPLATE("keys in parts: rows, heads and batch entries beyond 4 GiB, i
     }
 }
 
-TEST_CASE_TEMPLATE("both kernels of a split are clean under the sanitizer", K, Bf16D128, Bf16D192, Fp8D128,
-                   Fp8D192) {
+TEST_CASE_TEMPLATE("a split is clean under the sanitizer", K, Bf16D128, Bf16D192, Fp8D128, Fp8D192) {
     RunOptions options;
     options.sanitize = true;
     for (const auto& [shape, parts] : {std::pair<Shape, std::int64_t>{{1, 2, 1, 100, 330}, 2},
@@ -217,6 +216,20 @@ TEST_CASE_TEMPLATE("parts are chosen for few heads and many keys, not where the 
                               ParameterValue(std::int64_t{0}), ParameterValue(2.0)})
         CHECK(t.reject(p, with(t.default_schedule(p), "key_parts", wrong)).value().find("16") !=
               std::string::npos);
+}
+
+// The pipelines have other registers free when they merge.
+TEST_CASE("keys in parts, merged by the pipeline of eight stages") {
+    RunOptions options;
+    options.sanitize = true;
+    for (const std::int64_t parts : {4, 16}) {
+        const Problem p = problem_of<Bf16D192>({1, 2, 1, 300, 1100, parts == 4 ? Mask::causal : Mask::none});
+        Problem drawn = p;
+        const auto inputs = Bf16D192::draw(drawn, 37);
+        check<Bf16D192>(
+            p, inputs,
+            run(p, with(in_parts(p, parts), "pipeline", std::string("eight_stage")), inputs, options));
+    }
 }
 
 // With `fold` a part's maximum is kept in another unit than without; the merge has to know it.
