@@ -92,7 +92,8 @@ void emit_epilogue(isa::Emitter& e, const Bf16Kernel& k, const std::string& labe
 void emit_row_total(isa::Emitter& e, const Bf16Kernel& k, isa::VReg total, isa::VReg other);
 void emit_output_scale(isa::Emitter& e, const Bf16Kernel& k, isa::VReg inverse, isa::SReg scratch);
 void emit_add_maximum(isa::Emitter& e, const Bf16Kernel& k, isa::VReg lse);
-isa::VReg emit_part_maximum(isa::Emitter& e, const Bf16Kernel& k, isa::VReg total);
+isa::VReg emit_part_maximum(isa::Emitter& e, const Bf16Kernel& k, isa::VReg total,
+                            const std::string& label_prefix);
 /// The merge of a split over keys, by the workgroup that comes last (forward_merge.hpp).
 void emit_merge_parts(isa::Emitter& e, const Bf16Kernel& k, const std::string& label_prefix,
                       const std::string& end);

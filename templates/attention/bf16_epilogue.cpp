@@ -33,7 +33,7 @@ void emit_add_maximum(Emitter& e, const Bf16Kernel& k, VReg lse) {
     e.v_add_f32(lse, lse, k.v.maximum, "log2 of the row sum; -inf for a row without keys");
 }
 
-VReg emit_part_maximum(Emitter&, const Bf16Kernel& k, VReg) {
+VReg emit_part_maximum(Emitter&, const Bf16Kernel& k, VReg, const std::string&) {
     return k.v.maximum;
 }
 

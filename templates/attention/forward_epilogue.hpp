@@ -143,7 +143,7 @@ void emit_epilogue(isa::Emitter& e, const Kernel& k, const std::string& prefix) 
     if (k.options.split_bits > 0) {
         const VReg total = v.t[0];
         emit_row_total(e, k, total, v.t[1]);
-        const VReg maximum = emit_part_maximum(e, k, total);
+        const VReg maximum = emit_part_maximum(e, k, total, prefix);
         emit_store_part(e, w, k.wave, k.options, k.row_buffer, v.arguments,
                         {v.o, maximum, total, v.lane_row, v.lane_key, {v.t[1], v.t[2], v.t[3], v.factor}});
     } else {

@@ -152,9 +152,12 @@ void emit_epilogue(isa::Emitter& e, const Fp8Kernel& k, const std::string& label
 void emit_row_total(isa::Emitter& e, const Fp8Kernel& k, isa::VReg total, isa::VReg other);
 void emit_output_scale(isa::Emitter& e, const Fp8Kernel& k, isa::VReg inverse, isa::SReg scratch);
 void emit_add_maximum(isa::Emitter& e, const Fp8Kernel& k, isa::VReg lse);
-/// Makes accumulator and `total` relative to the maximum itself. Overwrites a, b.
-void emit_part_reference(isa::Emitter& e, const Fp8Kernel& k, isa::VReg total, isa::VReg a, isa::VReg b);
-isa::VReg emit_part_maximum(isa::Emitter& e, const Fp8Kernel& k, isa::VReg total);
+/// Makes accumulator and `total` relative to the maximum itself. Overwrites a, b. Uses the label
+/// <label_prefix>_relative.
+void emit_part_reference(isa::Emitter& e, const Fp8Kernel& k, isa::VReg total, isa::VReg a, isa::VReg b,
+                         const std::string& label_prefix);
+isa::VReg emit_part_maximum(isa::Emitter& e, const Fp8Kernel& k, isa::VReg total,
+                            const std::string& label_prefix);
 /// The merge of a split over keys, by the workgroup that comes last (forward_merge.hpp).
 void emit_merge_parts(isa::Emitter& e, const Fp8Kernel& k, const std::string& label_prefix,
                       const std::string& end);

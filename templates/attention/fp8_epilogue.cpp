@@ -41,9 +41,9 @@ void emit_add_maximum(Emitter& e, const Fp8Kernel& k, VReg lse) {
     e.v_add_f32(lse, Float{-k.probability.sigma}, lse);
 }
 
-VReg emit_part_maximum(Emitter& e, const Fp8Kernel& k, VReg total) {
+VReg emit_part_maximum(Emitter& e, const Fp8Kernel& k, VReg total, const std::string& prefix) {
     if (!k.folds()) {
-        emit_part_reference(e, k, total, k.v.t[4], k.v.t[5]);
+        emit_part_reference(e, k, total, k.v.t[4], k.v.t[5], prefix);
         return k.v.maximum;
     }
     const VReg maximum = k.v.t[4], lowest = k.v.t[5];

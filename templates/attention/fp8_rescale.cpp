@@ -164,18 +164,20 @@ void emit_rescale(Emitter& e, const Fp8Kernel& k) {
     e.s_branch(k.softmax_entry);
 }
 
-void emit_part_reference(Emitter& e, const Fp8Kernel& k, VReg total, VReg a, VReg b) {
+void emit_part_reference(Emitter& e, const Fp8Kernel& k, VReg total, VReg a, VReg b,
+                         const std::string& prefix) {
+    const std::string relative = prefix + "_relative";
     e.s_cmp("lg_u32", k.large, 0);
-    e.s_cbranch_scc1(".Lpart_relative", "it is relative to the maximum");
+    e.s_cbranch_scc1(relative, "it is relative to the maximum");
     emit_base(e, k, a);
     emit_base_error(e, k, b, a);
     e.v_cmp("lt_f32", vcc, Float{1.0f / 1024}, b);
-    e.s_cbranch_vccz(".Lpart_relative", "nearly so");
+    e.s_cbranch_vccz(relative, "nearly so");
     e.v_exp_f32(a, b);
     e.v_mul_f32(total, a, total);
     for (unsigned r = 0; r < k.v.o.count; ++r)
         e.v_mul_f32(k.v.o[r], a, k.v.o[r]);
-    e.label(".Lpart_relative");
+    e.label(relative);
 }
 
 } // namespace zyfa::templates::attention
