@@ -13,8 +13,7 @@ using timing::Stall;
 
 namespace {
 
-std::vector<std::shared_ptr<const timing::TimingReport>> reports(const std::string& body,
-                                                                 std::uint32_t waves = 1) {
+std::shared_ptr<const timing::TimingReport> timed(const std::string& body, std::uint32_t waves = 1) {
     Machine machine;
     machine.load("s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_lshlrev_b32 v1, 2, v0\nv_mov_b32 v2, 0\n"
                  "s_waitcnt lgkmcnt(0)\n" +
@@ -28,13 +27,8 @@ std::vector<std::shared_ptr<const timing::TimingReport>> reports(const std::stri
     launch.timed_workgroups = 1;
     const LaunchResult result = machine.engine().run(launch);
     REQUIRE_MESSAGE(!result.fault, text(result));
-    return result.timing;
-}
-
-std::shared_ptr<const timing::TimingReport> timed(const std::string& body, std::uint32_t waves = 1) {
-    const auto all = reports(body, waves);
-    REQUIRE(all.size() == 1);
-    return all.front();
+    REQUIRE(result.timing.size() == 1);
+    return result.timing.front();
 }
 
 timing::Cycle waited_for_memory(const timing::WaveProfile& wave) {
@@ -59,13 +53,6 @@ TEST_CASE("compute unit: a wave ends when its stores are done, and not later") {
         work += "s_nop 15\n"; // 64 cycles
     CHECK(timed(store + work)->cycles == timed(work + "v_mov_b32 v3, 0\n")->cycles);
     CHECK(waited_for_memory(timed(store + work)->waves[0]) == 0);
-}
-
-TEST_CASE("compute unit: workgroups are timed by themselves unless they may wait for one another") {
-    const std::string count = "global_atomic_inc v3, v1, v2, s[4:5] sc0\n" + wait;
-    CHECK(waited_for_memory(timed(count)->waves[0]) > timing::Parameters{}.l2_latency - 16);
-    CHECK(reports("v_mov_b32 v3, 0\nglobal_atomic_cmpswap v4, v1, v[2:3], s[4:5] sc0\n" + wait).empty());
-    CHECK(reports(count + "global_load_dword v3, v1, s[4:5] sc1\n" + wait).empty());
 }
 
 TEST_CASE("compute unit: a wave that waits for its stores holds up its own end only") {
