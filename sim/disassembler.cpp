@@ -67,6 +67,17 @@ bool has_constant_in_f8f6f4(std::span<const std::byte> bytes) {
     return (matrix[1] >> 8 & 1) == 0 || (matrix[1] >> 17 & 1) == 0;
 }
 
+/// v_madmk_f16 and v_madak_f16 (VOP2) whose literal is 0xff, the number that stands for a literal: LLVM 22
+/// looks for another literal behind it and crashes.
+constexpr std::uint32_t ambiguous_literal = 0xff;
+
+bool has_ambiguous_literal(std::span<const std::uint8_t> bytes) {
+    std::uint32_t word[2];
+    std::memcpy(word, bytes.data(), sizeof word);
+    constexpr std::uint32_t madmk = 0x24, madak = 0x25;
+    return (word[0] >> 25 == madmk || word[0] >> 25 == madak) && word[1] == ambiguous_literal;
+}
+
 } // namespace
 
 struct Disassembler::Impl {
@@ -91,9 +102,19 @@ struct Disassembler::Impl {
         std::uint8_t padded[longest] = {};
         const std::size_t here = std::min(bytes.size(), sizeof padded);
         std::memcpy(padded, bytes.data(), here);
-        return decoder->getInstruction(out, size, padded, address, llvm::nulls()) ==
-                   llvm::MCDisassembler::Success &&
-               size <= here;
+        // The upper half of such a literal is ignored (it is an FP16 number): set while LLVM decodes.
+        const bool ambiguous = has_ambiguous_literal(padded);
+        if (ambiguous)
+            padded[6] = 1;
+        if (decoder->getInstruction(out, size, padded, address, llvm::nulls()) !=
+                llvm::MCDisassembler::Success ||
+            size > here)
+            return false;
+        if (ambiguous)
+            for (llvm::MCOperand& operand : out)
+                if (operand.isImm() && operand.getImm() == (0x10000 | ambiguous_literal))
+                    operand.setImm(ambiguous_literal);
+        return true;
     }
 
     /// What the instruction is called, encoding suffix removed.

@@ -51,6 +51,8 @@ const Row rows[] = {
      pair(minus_one, two), pair(three, 0x40a00000)},
     {"v_pk_fma_f32 v[20:21], v[10:11], v[12:13], v[14:15] neg_lo:[0,0,1] neg_hi:[0,0,1]", pair(two, three),
      pair(two, one), pair(minus_one, two), pair(0x40a00000, one)},
+    {"v_madmk_f16 v20, v10, 0xff, v12", 0x6400, 0, 0, 0x23f8}, // 0xff: also the number of a literal
+    {"v_madak_f16 v20, v10, v12, 0xff", 0x3c00, 0, 0, 0xff},
     {"v_cvt_f32_bf16_e32 v20, v10", 0x1234c040, 0, 0, 0xc0400000},
     {"v_cvt_pk_f32_fp8_e32 v[20:21], v10", 0x0000b838, 0, 0, pair(one, minus_one)},
     {"v_cvt_pk_f32_fp8_sdwa v[20:21], v10 src0_sel:WORD_1", 0xb8380000, 0, 0, pair(one, minus_one)},
