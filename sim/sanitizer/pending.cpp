@@ -2,6 +2,7 @@
 #include "sim/sanitizer/pending.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace zyfa::sim::sanitizer {
 
@@ -11,7 +12,15 @@ constexpr unsigned vm_limit = 63, lgkm_limit = 15; // s_waitcnt's fields (CDNA4 
 
 } // namespace
 
-Operation& PendingOperations::add(Wave& wave, const Traits& t, Counter counter) {
+void PendingOperations::make_room(Wave& wave) {
+    // A full counter stalls the next instruction: the oldest of an ordered queue must have come back.
+    if (vm_.size() >= vm_limit)
+        pop(wave, vm_);
+    if (lds_.size() >= lgkm_limit)
+        pop(wave, lds_);
+}
+
+Operation& PendingOperations::add(const Wave& wave, const Traits& t, Counter counter) {
     std::unique_ptr<Operation> operation;
     if (spare_.empty()) {
         operation = std::make_unique<Operation>();
@@ -37,12 +46,31 @@ Operation& PendingOperations::add(Wave& wave, const Traits& t, Counter counter) 
     }
     Queue& queue = counter == Counter::vm ? vm_ : counter == Counter::lds ? lds_ : unordered_;
     queue.push_back(std::move(operation));
-    // A full counter stalls the next instruction: the oldest of an ordered queue must have come back.
-    if (vm_.size() > vm_limit)
-        pop(wave, vm_);
-    if (lds_.size() > lgkm_limit)
-        pop(wave, lds_);
     return *queue.back();
+}
+
+bool PendingOperations::follows_late_one(const Operation& operation) const {
+    const auto overlap = [](std::uint64_t a, std::uint64_t a_end, std::uint64_t b, std::uint64_t b_end) {
+        return a < b_end && b < a_end;
+    };
+    const auto range = [](const Operation& o) {
+        const auto [least, most] = std::minmax_element(o.lds_address.begin(), o.lds_address.end());
+        return std::pair{*least, *most + o.lds_bytes};
+    };
+    for (const Queue* queue : {&vm_, &lds_, &unordered_})
+        for (const auto& other : *queue) {
+            if (other.get() == &operation || other->early)
+                continue;
+            const Use &a = operation.destination, &b = other->destination;
+            if (overlap(a.first, unsigned{a.first} + a.count, b.first, unsigned{b.first} + b.count))
+                return true;
+            if (operation.lds_address.empty() || other->lds_address.empty())
+                continue;
+            const auto mine = range(operation), its = range(*other);
+            if (overlap(mine.first, mine.second, its.first, its.second))
+                return true;
+        }
+    return false;
 }
 
 void PendingOperations::hold_registers(Wave& wave, Operation& operation, std::uint64_t active,
@@ -53,6 +81,7 @@ void PendingOperations::hold_registers(Wave& wave, Operation& operation, std::ui
     operation.destination = d;
     operation.active = active;
     operation.mask = mask;
+    operation.early = operation.early && !follows_late_one(operation);
     if (operation.early) {
     } else if (d.vector()) {
         std::uint32_t* const registers = wave.v + d.first * lanes;
@@ -75,6 +104,7 @@ void PendingOperations::hold_registers(Wave& wave, Operation& operation, std::ui
 }
 
 void PendingOperations::hold_lds(Wave& wave, Operation& operation, const std::vector<std::byte>& before) {
+    operation.early = operation.early && !follows_late_one(operation);
     operation.lds_data.resize(before.size());
     for (std::size_t n = 0; n < operation.lds_address.size(); ++n) {
         std::byte* const at = wave.group->lds.data() + operation.lds_address[n];

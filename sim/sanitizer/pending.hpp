@@ -52,8 +52,11 @@ class PendingOperations {
 
     /// With a seed, about half of the operations land at once instead of as late as they may.
     void seed(std::uint64_t seed) noexcept { random_ = seed; }
-    /// A fresh operation that will be counted by `counter`; lands what no longer fits in the counters.
-    Operation& add(Wave& wave, const Traits& t, Counter counter);
+    /// Before a memory instruction executes: lands what must have come back for the counters to take one
+    /// more. Not later, as its own result may go where the older ones' do.
+    void make_room(Wave& wave);
+    /// A fresh operation that will be counted by `counter`.
+    Operation& add(const Wave& wave, const Traits& t, Counter counter);
     /// Takes the executed load's result out of the registers and leaves poison.
     void hold_registers(Wave& wave, Operation& operation, std::uint64_t active, std::uint32_t mask);
     void wait(Wave& wave, unsigned vm, unsigned lgkm);
@@ -82,6 +85,8 @@ class PendingOperations {
   private:
     using Queue = std::deque<std::unique_ptr<Operation>>;
     void land(Wave& wave, Operation& operation);
+    /// Whether one that is older lands later, in the same registers or bytes of LDS: then this one does, too.
+    bool follows_late_one(const Operation& operation) const;
     void pop(Wave& wave, Queue& queue);
 
     Queue vm_, lds_, unordered_;

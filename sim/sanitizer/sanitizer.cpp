@@ -101,6 +101,7 @@ void Sanitizer::before(Wave& wave, const Instruction& instruction) {
     if (!memory_kind) {
         shadow.validity.flow(wave, t);
     } else {
+        shadow.pending.make_room(wave);
         part_count_ = 0;
         if (instruction.kind == InstructionClass::lds && !t.is(trait::needs_address))
             permute(wave, shadow, t);

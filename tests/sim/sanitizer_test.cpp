@@ -60,6 +60,34 @@ TEST_CASE("sanitizer: an outstanding load's destination must not be written") {
                               finish));
 }
 
+TEST_CASE("sanitizer: of more loads to one register than a counter holds, the last one's result stays") {
+    std::string global, lds, dma;
+    for (int n = 0; n < 70; ++n)
+        global += "global_load_dword v2, v1, s[4:5] offset:" + std::to_string(4 * n) + "\n";
+    for (int n = 0; n < 20; ++n)
+        lds += "ds_read_b32 v2, v3 offset:" + std::to_string(4 * n) + "\n";
+    for (int n = 0; n < 70; ++n)
+        dma += std::string("global_load_lds_dword ") + (n % 2 == 0 ? "v1" : "v4") + ", s[4:5]\n";
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+        CAPTURE(seed);
+        const Outcome from_memory =
+            run_sanitized(start + global + "s_waitcnt vmcnt(0)" + finish, {}, 64, 1, {.seed = seed});
+        check_clean(from_memory);
+        CHECK(from_memory.out[5] == 5 + 69 + 1);
+        const Outcome from_lds = run_sanitized(start + "ds_write_b32 v1, v1\nv_mov_b32 v3, 0\n" + lds +
+                                                   "s_waitcnt lgkmcnt(0)" + finish,
+                                               {.lds = 1024}, 64, 1, {.seed = seed});
+        check_clean(from_lds);
+        CHECK(from_lds.out[5] == 4 * 19);
+        const Outcome to_lds =
+            run_sanitized(start + "s_mov_b32 m0, 0\nv_add_u32 v4, 4, v1\n" + dma +
+                              "s_waitcnt vmcnt(0)\nds_read_b32 v2, v1\ns_waitcnt lgkmcnt(0)" + finish,
+                          {.lds = 1024}, 64, 1, {.seed = seed});
+        check_clean(to_lds);
+        CHECK(to_lds.out[5] == 7);
+    }
+}
+
 TEST_CASE("sanitizer: LDS without a barrier, with one too early, and in order") {
     const KernelShape shape{.lds = 1024};
     // Every work-item reads what its neighbour of the next wave has written.
