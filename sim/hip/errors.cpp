@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <set>
 
@@ -105,10 +106,28 @@ constexpr ErrorEntry errors[] = {
 };
 #undef ENTRY
 
-const ErrorEntry* find_error(hipError_t code) noexcept {
+const ErrorEntry* find_error(int code) noexcept {
     const auto* entry = std::lower_bound(std::begin(errors), std::end(errors), code,
-                                         [](const ErrorEntry& e, hipError_t c) { return e.code < c; });
+                                         [](const ErrorEntry& e, int c) { return e.code < c; });
     return entry != std::end(errors) && entry->code == code ? entry : nullptr;
+}
+
+/// What a caller passed, who may pass any number: reading one as the enumeration that lacks it is undefined.
+int number_of(const hipError_t& code) noexcept {
+    int number = 0;
+    static_assert(sizeof number == sizeof code);
+    std::memcpy(&number, &code, sizeof number);
+    return number;
+}
+
+const char* name_of(int code) noexcept {
+    const ErrorEntry* entry = find_error(code);
+    return entry ? entry->name : "hipErrorUnknown";
+}
+
+const char* text_of(int code) noexcept {
+    const ErrorEntry* entry = find_error(code);
+    return entry ? entry->text : "unknown error";
 }
 
 bool logging() noexcept {
@@ -126,13 +145,11 @@ void fail(hipError_t code, std::string why) {
 }
 
 const char* error_name(hipError_t code) noexcept {
-    const ErrorEntry* entry = find_error(code);
-    return entry ? entry->name : "hipErrorUnknown";
+    return name_of(code);
 }
 
 const char* error_text(hipError_t code) noexcept {
-    const ErrorEntry* entry = find_error(code);
-    return entry ? entry->text : "unknown error";
+    return text_of(code);
 }
 
 hipError_t finish(const char* function, hipError_t status, const std::string& why) noexcept {
@@ -163,23 +180,23 @@ int zyfa_sim_hip_unsupported(const char* function) {
 }
 
 const char* hipGetErrorName(hipError_t code) {
-    return error_name(code);
+    return name_of(number_of(code));
 }
 const char* hipGetErrorString(hipError_t code) {
-    return error_text(code);
+    return text_of(number_of(code));
 }
 
 hipError_t hipDrvGetErrorName(hipError_t code, const char** name) {
-    if (!name || !find_error(code))
+    if (!name || !find_error(number_of(code)))
         return hipErrorInvalidValue;
-    *name = error_name(code);
+    *name = name_of(number_of(code));
     return hipSuccess;
 }
 
 hipError_t hipDrvGetErrorString(hipError_t code, const char** text) {
-    if (!text || !find_error(code))
+    if (!text || !find_error(number_of(code)))
         return hipErrorInvalidValue;
-    *text = error_text(code);
+    *text = text_of(number_of(code));
     return hipSuccess;
 }
 
