@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "tuner/names.hpp"
 
@@ -146,24 +147,41 @@ class Search {
         return true;
     }
 
-    /// Parameters work together: where no single one helps, points that differ in several are tried, those
-    /// first that would be fastest if each parameter did what it does at the best point. True: one of them is
-    /// faster, and now the best.
+    /// Parameters work together: where no single one helps, points that differ in several are tried. First
+    /// those that differ in two, by how much the two matter at the best point; then those that would be
+    /// fastest if each parameter did what it does there. True: one of them is faster, and now the best.
     bool jump(const std::vector<std::string>& axes, const SearchOptions& options, Place& at) {
         std::map<std::string, std::map<ParameterValue, double>> ratio; // of the lines through the best point
+        std::map<std::string, double> matters;                         // the least that a value of it changes
         for (const std::string& axis : axes)
             for (const std::size_t point : line(at.point, axis))
-                if (const auto known = known_.find(point); known != known_.end())
-                    ratio[axis][points_[point].schedule.parameters.at(axis)] = known->second / at.time;
-        std::vector<std::pair<double, std::size_t>> order;
+                if (const auto known = known_.find(point); known != known_.end()) {
+                    const double value = known->second / at.time;
+                    ratio[axis][points_[point].schedule.parameters.at(axis)] = value;
+                    if (std::isfinite(value))
+                        matters[axis] = std::max(matters[axis], std::abs(value - 1));
+                }
+        struct Candidate {
+            bool beyond_two;
+            double together, expected;
+            std::size_t point;
+            bool operator<(const Candidate& other) const {
+                return std::tie(beyond_two, other.together, expected, point) <
+                       std::tie(other.beyond_two, together, other.expected, other.point);
+            }
+        };
+        std::vector<Candidate> order;
         for (std::size_t i = 0; i < points_.size(); ++i) {
             if (!usable(i) || known_.contains(i))
                 continue;
-            double expected = 1;
+            double expected = 1, together = 1;
+            unsigned different = 0;
             for (const auto& [axis, value] : points_[i].schedule.parameters) {
                 const auto here = points_[at.point].schedule.parameters.find(axis);
                 if (here != points_[at.point].schedule.parameters.end() && here->second == value)
                     continue;
+                ++different;
+                together *= matters[axis];
                 const std::map<ParameterValue, double>& values = ratio[axis];
                 const auto its = values.find(value);
                 // A value that changes nothing at all is no way to another place.
@@ -171,13 +189,18 @@ class Search {
                                 ? std::numeric_limits<double>::infinity()
                                 : its->second;
             }
-            if (expected < 1 + options.reach)
-                order.emplace_back(expected, i);
+            const bool pair = different == 2;
+            if (expected < 1 + (pair ? options.pair_reach : options.reach))
+                order.push_back({!pair, pair ? together : 0, expected, i});
         }
         std::sort(order.begin(), order.end());
-        std::size_t left = options.jumps;
-        for (const auto& [expected, point] : order) {
-            if (left-- == 0 || spent(point))
+        std::size_t pairs = options.pairs, others = options.jumps;
+        for (const auto& [beyond_two, together, expected, point] : order) {
+            std::size_t& left = beyond_two ? others : pairs;
+            if (left == 0)
+                continue;
+            --left;
+            if (spent(point))
                 return false;
             const std::optional<double> t = time(point);
             if (!t) {

@@ -46,10 +46,11 @@ struct SearchOptions {
     /// points do not send it round.
     double tie = 0.001;
     /// Where no single parameter helps, points that differ in several are tried, as long as no more than a
-    /// third of all points has been measured: at most `jumps` in a row, and only those that would be less
-    /// than `reach` slower than the best if every parameter did by itself what it does there.
-    std::size_t jumps = 8;
-    double reach = 0.03;
+    /// third of all points has been measured: at most `pairs` in a row that differ in two, those first whose
+    /// parameters matter most, then `jumps` others; and only those that would be less than `pair_reach` and
+    /// `reach` slower than the best if every parameter did by itself what it does there.
+    std::size_t pairs = 16, jumps = 8;
+    double pair_reach = 0.1, reach = 0.03;
     /// Where coordinate search goes on between the values of the grid: the best value's neighbours are halved
     /// towards it, `halvings` times at most, if the axis matters at all.
     std::vector<ContinuousAxis> continuous;

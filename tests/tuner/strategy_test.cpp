@@ -55,6 +55,30 @@ TEST_CASE("coordinate search finds the best of a separable table with a few meas
     CHECK(flat.points == 8);
 }
 
+TEST_CASE("coordinate search finds a pair of values that help only together, past many near ties") {
+    // "parts" and "map" work together as in the tables of GQA layers; "tau" of 16 values changes little.
+    std::vector<SearchPoint> points;
+    std::vector<double> times;
+    for (std::int64_t parts = 0; parts < 3; ++parts)
+        for (std::int64_t map = 0; map < 3; ++map)
+            for (std::int64_t tau = 0; tau < 16; ++tau) {
+                Schedule schedule;
+                schedule.template_name = "t";
+                schedule.parameters = {{"map", map}, {"parts", parts}, {"tau", tau}};
+                points.push_back({schedule, std::nullopt, parts + map + tau > 0, false});
+                const double pair = parts == 2 && map != 0 ? 0.91 : parts == 2 ? 1.014 : parts == 1 ? 1.4 : 1;
+                times.push_back((parts == 2 ? pair : pair * (map != 0 ? 1.046 : 1)) +
+                                0.002 * static_cast<double>(tau));
+            }
+    const auto evaluate = [&](std::size_t point, double) { return std::optional(times[point]); };
+    const Trace trace = search(Strategy::coordinate, points, evaluate);
+    CHECK(trace.best_time == doctest::Approx(0.91));
+    CHECK(trace.points <= points.size() / 3);
+    SearchOptions without_pairs;
+    without_pairs.pairs = 0;
+    CHECK(search(Strategy::coordinate, points, evaluate, without_pairs).best_time == doctest::Approx(1));
+}
+
 TEST_CASE("coordinate search starts from a hint that is better than the default") {
     Grid grid;
     for (std::size_t i = 0; i < 18; ++i)
