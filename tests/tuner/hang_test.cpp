@@ -126,25 +126,6 @@ TEST_CASE("child: a tuning on a device on which it cannot be ended" * doctest::s
     _exit(0); // the kernel loops on
 }
 
-TEST_CASE("child: a tuning on a device on which it cannot be ended" * doctest::skip()) {
-    if (!std::getenv("ZYFA_TEST_CHILD"))
-        return; // the process cannot use the device any more
-    Bench bench;
-    bench.options.candidate_limit_s = 1;
-    bench.options.candidates = {hang, fast};
-    const CannotStop like_a_gpu(*bench.runtime);
-    for (const char* expected : {"the device does not answer after copy", "cannot tune on it any more"})
-        try {
-            bench.tune();
-            _exit(3);
-        } catch (const Error& error) {
-            if (error.code() != ErrorCode::device_error || error.argument() != "hang" ||
-                std::string(error.what()).find(expected) == std::string::npos)
-                _exit(4);
-        }
-    _exit(0); // the kernel loops on
-}
-
 TEST_CASE("where it cannot be ended, the tuning ends at once, and so does every later one in the process") {
     ChildProcess child("child: a tuning on a device on which it cannot be ended", {"ZYFA_TEST_CHILD=1"});
     CHECK(child.wait() == 0);
