@@ -9,7 +9,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/tuner/copy_template.hpp"
+#include "tests/tuner/copy_bench.hpp"
 #include "tuner/tuner.hpp"
 #include "zyfa/error.hpp"
 
@@ -58,10 +58,6 @@ std::string replaced(std::string text, const std::string& from, const std::strin
     REQUIRE(at != std::string::npos);
     return text.replace(at, from.size(), to);
 }
-
-struct Ignore : tuner::MeasurementSink {
-    void measured(const Measurement&) override {}
-};
 
 } // namespace
 

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/tuner/copy_template.hpp"
+#include "tests/tuner/copy_bench.hpp"
 #include "zyfa/error.hpp"
 
 using namespace zyfa;
@@ -14,10 +14,6 @@ using namespace zyfa::test;
 using namespace zyfa::tuner;
 
 namespace {
-
-struct Ignore : MeasurementSink {
-    void measured(const Measurement&) override {}
-};
 
 SearchPoint point(std::int64_t delay, std::uint32_t distance) {
     return {CopyTemplate::schedule(delay), std::nullopt, distance, false};

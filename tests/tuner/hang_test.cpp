@@ -3,7 +3,6 @@
 // known.
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -11,7 +10,7 @@
 
 #include "runtime/hip_api.hpp"
 #include "tests/attention/child_process.hpp"
-#include "tests/tuner/copy_template.hpp"
+#include "tests/tuner/copy_bench.hpp"
 #include "tuner/stopwatch.hpp"
 #include "tuner/tuner.hpp"
 #include "zyfa/error.hpp"
@@ -21,36 +20,13 @@ using namespace zyfa::test;
 
 namespace {
 
-struct Ignore : tuner::MeasurementSink {
-    void measured(const Measurement&) override {}
-};
-
 const Schedule hang = CopyTemplate::schedule(0, "hang"), slow = CopyTemplate::schedule(200),
                fast = CopyTemplate::schedule(0);
 
 /// The default schedule is `slow`.
-struct Bench {
-    std::shared_ptr<runtime::Runtime> runtime = runtime::Runtime::open("sim", "");
-    std::unique_ptr<jit::Assembler> assembler = jit::make_assembler("");
-    CopyTemplate form;
-    Problem problem = one_key(2, 64);
-    tuner::Options options;
-    Ignore sink;
-
-    Bench() {
-        REQUIRE(assembler);
-        form.delays = {std::int64_t{200}, std::int64_t{0}};
-        options.budget_s = 0;
-    }
-    tuner::Outcome tune() { return tuner::tune(runtime, 0, *assembler, form, problem, {}, options, sink); }
+struct Bench : CopyBench<> {
+    Bench() { form.delays = {std::int64_t{200}, std::int64_t{0}}; }
 };
-
-const Measurement& of(const tuner::Outcome& outcome, const Schedule& schedule) {
-    const auto found = std::find_if(outcome.measurements.begin(), outcome.measurements.end(),
-                                    [&](const Measurement& m) { return m.schedule == schedule; });
-    REQUIRE(found != outcome.measurements.end());
-    return *found;
-}
 
 /// As a GPU is: what hangs on it stays.
 class CannotStop {

@@ -10,13 +10,14 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/tuner/copy_template.hpp"
+#include "tests/tuner/copy_bench.hpp"
 #include "tuner/tuner.hpp"
 #include "zyfa/error.hpp"
 
 using namespace zyfa;
 using namespace zyfa::tuner;
 using zyfa::test::CopyTemplate;
+using zyfa::test::Ignore;
 
 namespace {
 
@@ -35,10 +36,6 @@ Measurement measured(std::int64_t delay, double ms) {
     m.median_ms = ms;
     return m;
 }
-
-struct Ignore : MeasurementSink {
-    void measured(const Measurement&) override {}
-};
 
 } // namespace
 

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/tuner/copy_template.hpp"
+#include "tests/tuner/copy_bench.hpp"
 #include "tuner/gate.hpp"
 #include "tuner/tuner.hpp"
 
@@ -14,10 +14,6 @@ using namespace zyfa;
 using namespace zyfa::test;
 
 namespace {
-
-struct Ignore : tuner::MeasurementSink {
-    void measured(const Measurement&) override {}
-};
 
 /// Three candidates, measured; then a fourth one, the fastest.
 struct Grown {

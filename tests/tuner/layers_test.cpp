@@ -2,7 +2,7 @@
 // Tuning on a weighted set of layers.
 #include <doctest/doctest.h>
 
-#include "tests/tuner/copy_template.hpp"
+#include "tests/tuner/copy_bench.hpp"
 #include "tuner/inputs.hpp"
 #include "tuner/layer_beds.hpp"
 #include "tuner/passes.hpp"
@@ -15,10 +15,6 @@ using namespace zyfa::tuner;
 namespace {
 
 using Counts = std::vector<std::uint32_t>;
-
-struct Ignore : MeasurementSink {
-    void measured(const Measurement&) override {}
-};
 
 } // namespace
 

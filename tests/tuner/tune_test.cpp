@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/tuner/copy_template.hpp"
+#include "tests/tuner/copy_bench.hpp"
 #include "tuner/gate.hpp"
 #include "zyfa/error.hpp"
 
@@ -21,20 +21,8 @@ struct Collected : tuner::MeasurementSink {
     std::vector<Measurement> measurements;
 };
 
-/// Simulator and assembler, opened once.
-struct Bench {
-    std::shared_ptr<runtime::Runtime> runtime = runtime::Runtime::open("sim", "");
-    std::unique_ptr<jit::Assembler> assembler = jit::make_assembler("");
-    CopyTemplate form;
-    Problem problem = one_key(3, 101);
-    tuner::Options options;
-    Collected sink;
-
-    Bench() {
-        REQUIRE(assembler);
-        options.budget_s = 0;
-    }
-    tuner::Outcome tune() { return tuner::tune(runtime, 0, *assembler, form, problem, {}, options, sink); }
+struct Bench : CopyBench<Collected> {
+    Bench() : CopyBench(one_key(3, 101)) {}
     /// Status and message of the one candidate beside the default.
     Measurement outcome_of(const Schedule& candidate) {
         options.candidates = {candidate};

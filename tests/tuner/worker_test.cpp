@@ -6,7 +6,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -17,7 +16,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/attention/child_process.hpp"
-#include "tests/tuner/copy_template.hpp"
+#include "tests/tuner/copy_bench.hpp"
 #include "tuner/gate_worker.hpp"
 #include "tuner/tuner.hpp"
 #include "tuner/worker_channel.hpp"
@@ -37,32 +36,9 @@ std::vector<std::string> worker_command(const char* test_case = "child: a worker
     return {"/proc/self/exe", "--no-skip", std::string("--test-case=") + test_case};
 }
 
-struct Ignore : tuner::MeasurementSink {
-    void measured(const Measurement&) override {}
+struct Bench : CopyBench<> {
+    Bench() { options.worker = worker_command(); }
 };
-
-struct Bench {
-    std::shared_ptr<runtime::Runtime> runtime = runtime::Runtime::open("sim", "");
-    std::unique_ptr<jit::Assembler> assembler = jit::make_assembler("");
-    CopyTemplate form;
-    Problem problem = one_key(2, 64);
-    tuner::Options options;
-    Ignore sink;
-
-    Bench() {
-        REQUIRE(assembler);
-        options.budget_s = 0;
-        options.worker = worker_command();
-    }
-    tuner::Outcome tune() { return tuner::tune(runtime, 0, *assembler, form, problem, {}, options, sink); }
-};
-
-const Measurement& of(const tuner::Outcome& outcome, const Schedule& schedule) {
-    const auto found = std::find_if(outcome.measurements.begin(), outcome.measurements.end(),
-                                    [&](const Measurement& m) { return m.schedule == schedule; });
-    REQUIRE(found != outcome.measurements.end());
-    return *found;
-}
 
 /// The children of a process that run this program, as workers do: another may be a sanitizer's symbolizer.
 std::vector<pid_t> children_of(pid_t process) {
