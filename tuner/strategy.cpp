@@ -152,7 +152,7 @@ class Search {
     /// fastest if each parameter did what it does there. True: one of them is faster, and now the best.
     bool jump(const std::vector<std::string>& axes, const SearchOptions& options, Place& at) {
         std::map<std::string, std::map<ParameterValue, double>> ratio; // of the lines through the best point
-        std::map<std::string, double> matters;                         // the least that a value of it changes
+        std::map<std::string, double> matters;                         // the most that a value of it changes
         for (const std::string& axis : axes)
             for (const std::size_t point : line(at.point, axis))
                 if (const auto known = known_.find(point); known != known_.end()) {
